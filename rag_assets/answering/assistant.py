@@ -10,11 +10,13 @@ Commands, evaluations and benchmarks go through it, so that each of them asks in
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from rag_assets.config import ArmName, Config, RetrieverName
+from rag_assets.retrieval.access import EVERYTHING, Access, AccessRules, Sight
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
 from rag_assets.store import purges as purges_of
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.evidence_cards import EvidenceCards
     from rag_assets.answering.generation.writing import Writer
     from rag_assets.answering.quoting.sourcing import SourcedText
+    from rag_assets.answering.record.kept import KeptAnswer
     from rag_assets.answering.reporting.cited_report import CitedReport
     from rag_assets.models.language.client import LanguageModelClient
     from rag_assets.retrieval.arms import Arm
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from rag_assets.table_lookup.looking_up import LookedUp
     from rag_assets.table_lookup.plans.plan import LookupPlan
     from rag_assets.table_lookup.tables.catalogue import Catalogue
+
+VIEWS_KEPT = 64
+"""Different accesses, for each of which a view is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +73,14 @@ class AnswerModels:
 class Assistant:
     """Searches, looks up, answers and reports on one index; it is safe to share between threads.
 
-    The index is opened when it is first needed.
+    The index is opened when it is first needed. In process, everything is seen; whoever asks for
+    somebody else asks the view that is `seen_by` them.
     """
+
+    access: Access = EVERYTHING
+    """What may be seen."""
+    sight: Sight | None = None
+    """What of this index that is; None: all of it."""
 
     def __init__(
         self,
@@ -93,6 +105,37 @@ class Assistant:
         self._complete_set = complete_set
         self._pointer = pointer
         self._tables = LookupArm(store, config)
+        self._view = lru_cache(VIEWS_KEPT)(self._make_view)
+
+    def seen_by(self, access: Access) -> "Assistant":
+        """The assistant that knows nothing but what `access` may see, kept for the next time.
+
+        Raises:
+            MissingIndexError, ServingPointerError, OutdatedIndexError, DamagedTablesError: As
+                `index`.
+        """
+        return self._view(access.within(self.config))
+
+    def _make_view(self, access: Access) -> "Assistant":
+        if access.groups is None:
+            return self
+        view = copy(self)
+        view.access = access
+        view.sight = Sight(self._rules, access.groups)
+        view._tables = self._tables.seen_by(view.sight)
+        view.index = self.index.seen_by(view.sight, arms={"lookup": view._tables})
+        return view
+
+    def may_show(self, kept: "KeptAnswer") -> bool:
+        """Whether a kept answer holds nothing but what may be seen: see `listing.is_seen_by`."""
+        from rag_assets.answering.record.listing import is_seen_by
+
+        sight = self.sight
+        return sight is None or is_seen_by(sight, kept, index=self.index, catalogue=self.catalogue)
+
+    @cached_property
+    def _rules(self) -> AccessRules:
+        return AccessRules(self.store, self.config, self.index.complete_set)
 
     @cached_property
     def index(self) -> "VariantIndex":
@@ -131,7 +174,9 @@ class Assistant:
         if self._pointer is not None and self._pointer != serving_pointer.current(self.store):
             variant = index.variant
         complete_set, catalogue = index.complete_set, self.catalogue
-        return EvidenceCards(self.store, self.config, complete_set, catalogue, variant)
+        return EvidenceCards(
+            self.store, self.config, complete_set, catalogue, variant, sight=self.sight
+        )
 
     def search(
         self,

@@ -23,6 +23,7 @@ from rag_assets.config import Config
 from rag_assets.documents.chunks.location import NotShownError
 from rag_assets.documents.figures.quotes import in_slice, placed_quotes
 from rag_assets.identity import UnknownIdError
+from rag_assets.retrieval.access import Sight
 from rag_assets.retrieval.context import beside
 from rag_assets.retrieval.row_cells import cells_of
 from rag_assets.retrieval.versions import indexed_families, stale_documents
@@ -56,6 +57,8 @@ class EvidenceCards:
     catalogue: Catalogue
     variant: str | None
     """The variant that is searched; None: what serves."""
+    sight: Sight | None
+    """What of the index may be shown; None: all."""
 
     def of_unit(
         self,
@@ -80,7 +83,7 @@ class EvidenceCards:
         """
         joint = self.complete_set.joint
         unit = row_of(self.store, joint.table, key="unit_id", value=unit_id, version=joint.version)
-        if unit is None:
+        if unit is None or not (self.sight is None or self.sight.sees_unit(unit)):
             raise UnknownIdError(
                 f"this version of the index has no unit {unit_id}: its source was edited or "
                 "removed since; ask again"
@@ -186,6 +189,7 @@ class EvidenceCards:
         """The document of a chunk with page and section, and in which state it is."""
         held = self.complete_set
         families = indexed_families(self.store, families=held.families, units=held.joint)
+        families = families.seen_by(self.sight) if self.sight else families
         pages = unit["pages"]
         return place_in_document(
             str(unit["uri"]),

@@ -58,7 +58,7 @@ from rag_assets.config.retrieval import (
     Retriever,
 )
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
-from rag_assets.config.sources import Sources
+from rag_assets.config.sources import Group, Sources
 from rag_assets.config.training import TRAINED, RerankerTraining, Training
 from rag_assets.schemas import VariantTables
 
@@ -88,6 +88,9 @@ class Config(Section):
         True,
         description="whether the Dagster UI shows the first rows of each table; hidden columns are "
         "never shown",
+    )
+    groups: list[Group] = Field(
+        [], description="the groups of people that sources may name, to say who may see what"
     )
     sources: Sources = Sources()
     language_models: dict[Slug, LanguageModelSettings] = Field({}, validate_default=True)
@@ -225,6 +228,7 @@ class Config(Section):
         self._check_answer_experiments(problems)
         self._check_language_models(problems)
         self._check_training(problems)
+        self._check_groups(problems)
         with problems:
             check_named(self.serving.variant, self.variants, kind="variant", key="serving.variant")
         problems.tell()
@@ -298,6 +302,16 @@ class Config(Section):
                             f"{section}.{name}.path: {entry.path} names what the section training "
                             f"trains a {training.names[trained]} as: name another"
                         )
+
+    def _check_groups(self, problems: Problems) -> None:
+        """Sources name groups that are declared."""
+        named = (("documents", self.sources.documents), ("tables", self.sources.tables))
+        for kind, source in ((kind, each) for kind, listed in named for each in listed):
+            for pattern, groups in (source.groups or {}).items():
+                key = f"sources.{kind}.{source.name}.groups.{pattern}"
+                for group in groups if isinstance(groups, list) else ():
+                    with problems:
+                        check_named(group, self.groups, kind="entry of groups", key=key)
 
     def _check_trained_reranker(self, name: str, reranker: RerankerTraining) -> None:
         retrievers, key = self.training.retrievers, f"training.rerankers.{name}"

@@ -1,9 +1,10 @@
 """The section `sources`: where documents and tables come from."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -16,10 +17,30 @@ from pydantic import (
 )
 
 from rag_assets.config.base import MOST_SECONDS, Section, Slug, duplicates
+from rag_assets.config.globs import file_pattern
 from rag_assets.media.table_reading import Wishes
 
 LONGEST_TABLE_NAME = 255
 """The most characters of a table's name."""
+
+
+def _group(name: str) -> str:
+    if not name.strip() or name != name.strip() or "," in name:
+        raise ValueError("the name of a group has no comma, and no blanks around it")
+    return name
+
+
+Group: TypeAlias = Annotated[str, AfterValidator(_group)]
+"""The name of a group of people: commas stand between several."""
+
+
+class RowGroups(Section):
+    """Each row of a table says itself who may see it."""
+
+    column: str = Field(
+        min_length=1,
+        description="column, hidden or not, whose cell names the groups; commas between several",
+    )
 
 
 class DocumentSource(Section):
@@ -30,6 +51,21 @@ class DocumentSource(Section):
     include: list[str] = Field(["**/*"], description="glob patterns of the files to take")
     exclude: list[str] = Field([], description="glob patterns of the files to leave out")
     max_bytes: int = Field(200_000_000, gt=0, description="larger files get the status too_large")
+    groups: dict[str, list[Group]] | None = Field(
+        None,
+        exclude=True,  # who may see a document changes nothing that is stored
+        description="glob pattern: the groups that may see the documents it fits, the first one "
+        "that fits; what none fits nobody sees. Open to all unless given",
+    )
+
+    @field_validator("groups")
+    @classmethod
+    def _patterns_are_globs(
+        cls, value: dict[str, list[Group]] | None
+    ) -> dict[str, list[Group]] | None:
+        for glob in value or ():
+            file_pattern(glob)
+        return value
 
 
 class TableLines(Section):
@@ -157,6 +193,12 @@ class TableSource(Section):
     )
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"
+    )
+    groups: dict[str, list[Group] | RowGroups] | None = Field(
+        None,
+        exclude=True,  # who may see a row changes nothing that is stored
+        description="table name or pattern: the groups that may see its rows, or the column that "
+        "names them; the first one that fits. What none fits nobody sees. Open to all unless given",
     )
     _folder: Path | None = PrivateAttr(None)
 

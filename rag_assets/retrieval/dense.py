@@ -6,8 +6,9 @@ search depend on the query and the unit alone: searching queries together, one b
 filter gives the same numbers to the last bit.
 """
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -54,19 +55,17 @@ class Vectors:
     """(n,) float32, one over each vector's length."""
 
     def nearest(
-        self, queries: np.ndarray, *, depth: int, allowed: np.ndarray | None = None
+        self, queries: np.ndarray, *, depth: int, chosen: np.ndarray | None = None
     ) -> Iterator[Ranking]:
         """The `depth` nearest units of each query, exactly.
 
         Args:
             queries: (m, d) float32 vectors.
             depth: Units to return for each query.
-            allowed: Row ids that may be returned; all unless given.
+            chosen: Places, ascending, of the units that may be returned; all unless given.
         """
         units = len(self.rows)
-        chosen = np.arange(units)
-        if allowed is not None:
-            chosen = chosen[np.isin(self.rows, allowed)]
+        chosen = np.arange(units) if chosen is None else chosen
         depth = min(depth, len(chosen))
         if depth == 0:
             yield from (ranked([], scores=[]) for _ in queries)
@@ -175,16 +174,37 @@ def nearest_in_table(
     depth: int,
     search: AnnSearch,
     where: str | None = None,
+    share: float = 1.0,
+    sees: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Ranking:
     """The `depth` nearest units of one `query` (d,), by the ANN index of `table` if it has one.
 
-    Units that were added after the index was built are compared exactly.
+    Units that were added after the index was built are compared exactly. Where not all units may be
+    seen, so many more lists are looked into that as many are found that may be.
+
+    Args:
+        table: Units.
+        query: (d,) float32.
+        depth: Units to return.
+        search: How the index is searched.
+        where: SQL condition on the units.
+        share: How many of the units may be seen.
+        sees: Whether the units in rows (n,) may be seen; all unless given.
     """
 
-    def fetch(limit: int) -> Ranking:
-        nearest = vector_query(table, query, search=search, where=where)
-        found = nearest.select(["unit_id", "_distance"]).limit(limit).to_arrow()
+    def fetch(limit: int) -> tuple[Ranking, float]:
+        lists = search
+        if sees is not None:  # a limit grows until enough are found, and the lists with it
+            widened = math.ceil(search.probes * limit / depth)
+            lists = search.model_copy(update={"probes": widened})
+        nearest = vector_query(table, query, search=lists, where=where)
+        chosen = nearest.select(["unit_id", "_distance"]).with_row_id(True)
+        found = chosen.limit(limit).to_arrow()
         scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1)
-        return ranked(found["unit_id"].to_pylist(), scores=scores.tolist(), depth=limit)
+        rows, ids = found[ROW_ID].to_numpy(), found["unit_id"]
+        seen = np.ones(len(rows), bool) if sees is None else sees(rows)
+        least = scores[-1] if len(rows) == limit else -math.inf
+        named = ids.filter(pa.array(seen)).to_pylist()
+        return ranked(named, scores=scores[seen].tolist(), depth=limit), least
 
-    return best_with_ties(fetch, depth=depth)
+    return best_with_ties(fetch, depth=depth, share=share)

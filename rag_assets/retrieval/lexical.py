@@ -7,8 +7,11 @@ table, whatever was there before (see `store.text_parts`). Units that were added
 built are found as well, but with counts of their own.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from rag_assets.process.errors import UnanswerableError
 from rag_assets.retrieval.glossary import Meaning
@@ -44,6 +47,15 @@ class SearchableText(Protocol):
         """The unit id of each row, by row id."""
         ...
 
+    @property
+    def share(self) -> float:
+        """How many of the units may be seen, above 0."""
+        ...
+
+    def sees(self, row_ids: np.ndarray) -> np.ndarray:
+        """Whether the units in rows (n,) may be seen."""
+        ...
+
 
 def best_matches(
     units: SearchableText,
@@ -59,6 +71,9 @@ def best_matches(
     `query` is plain words: no character is an operator. One word in common is enough to be found. A
     query of stop words or punctuation alone finds nothing.
 
+    A table of which not all may be seen is searched on until enough units were found that may be:
+    the index has no fast way to be told of them before.
+
     Args:
         units: The table.
         query: What is searched for.
@@ -72,7 +87,7 @@ def best_matches(
     is_spelled = _is_spelled(units.dataset)
     full_text = _query(query, meanings, weight=weight, is_spelled=is_spelled)
 
-    def fetch(limit: int) -> Ranking:
+    def fetch(limit: int) -> tuple[Ranking, float]:
         found = units.dataset.to_table(
             columns=[SCORE],  # no column of the table: reading one takes longer than the search
             full_text_query=full_text,
@@ -81,10 +96,13 @@ def best_matches(
             limit=limit,
             with_row_id=True,
         )
-        names = [units.names[row] for row in found[ROW_ID].to_pylist()]
-        return ranked(names, scores=found[SCORE].to_pylist(), depth=limit)
+        rows, scores = found[ROW_ID].to_numpy(), found[SCORE].to_numpy()
+        seen = units.sees(rows)
+        names = [units.names[row] for row in rows[seen].tolist()]
+        least = scores[-1] if len(scores) == limit else -math.inf
+        return ranked(names, scores=scores[seen].tolist(), depth=limit), least
 
-    return best_with_ties(fetch, depth=depth)
+    return best_with_ties(fetch, depth=depth, share=units.share)
 
 
 def _is_spelled(dataset: "LanceDataset") -> bool:

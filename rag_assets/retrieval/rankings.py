@@ -7,6 +7,7 @@ so that it stays small.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -92,17 +93,24 @@ def ranking_of(
     return Ranking(unit_ids, scores, arms=arms or {})
 
 
-def best_with_ties(fetch: Callable[[int], Ranking], *, depth: int) -> Ranking:
+def best_with_ties(
+    fetch: Callable[[int], tuple[Ranking, float]], *, depth: int, share: float = 1.0
+) -> Ranking:
     """The best `depth` units of `fetch`; of equal scores the smallest unit ids come first.
 
-    `fetch` returns at most the given number of units, and may cut off any of those with equal
-    scores. So it is called for more units while the last one has the same score as the one at
-    `depth`.
+    `fetch` looks at the given number of units, and may cut off any of those with equal scores. So
+    it is called for more units while those it did not look at may be among the best.
+
+    Args:
+        fetch: Gives those that may be seen of so many units, and the least score of all that it
+            looked at; minus infinity if there are no more.
+        depth: Units to return.
+        share: How many of the units may be seen.
     """
-    limit = depth + TIES_AT_FIRST
+    limit = round((depth + TIES_AT_FIRST) / share)
     while True:
-        found = fetch(limit)
-        if len(found) < limit or found.scores[depth - 1] > found.scores[-1]:
+        found, least = fetch(limit)
+        if math.isinf(least) or (len(found) >= depth and found.scores[depth - 1] > least):
             return found.head(depth)
         limit *= TIES_GROWTH
 

@@ -26,6 +26,7 @@ from rag_assets.identity import Canonical
 from rag_assets.models.rerankers import Reranker
 from rag_assets.process.errors import RequestError
 from rag_assets.retrieval import context
+from rag_assets.retrieval.access import Sight, of_whole
 from rag_assets.retrieval.arms import Arm, IndexArms
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import (
@@ -91,7 +92,13 @@ class Ranked:
 
 
 class VariantIndex:
-    """The searchable units of one variant at one version; safe to share between threads."""
+    """The searchable units of one variant at one version; safe to share between threads.
+
+    A view of it (`seen_by`) answers as if there were nothing but what somebody may see.
+    """
+
+    whole: "VariantIndex | None" = None
+    """The index that this is a view of; None of a whole one."""
 
     def __init__(
         self,
@@ -141,6 +148,22 @@ class VariantIndex:
         self._encoders: dict[str, QueryEncoder] = {}
         self._limits_told: set[str] = set()
         self._lock = Lock()
+
+    def seen_by(self, sight: Sight, *, arms: Mapping[ArmName, Arm]) -> Self:
+        """The index as far as `sight` goes, with arms that go no further.
+
+        Models, vectors and texts in memory are shared. How rare a word is, and how many units name
+        a thing, is still counted over all units.
+        """
+        view = copy(self)
+        view.whole = self
+        with self._open_tables():
+            names = (JOINT, *self._domains)
+            tables = {name: table for name in names if (table := self._table(name))}
+            view.families = self.families.seen_by(sight)
+        view._tables = {name: table.seen_by(sight) for name, table in tables.items()}
+        view._arms = IndexArms(arms, self.complete_set, units=view._tables[JOINT].described)
+        return view
 
     def search(
         self,
@@ -247,7 +270,9 @@ class VariantIndex:
         """
         _, chosen = self._chosen(retriever)
         with self._open_tables():
-            call = self._call(filters, rankings=self._cache, is_measured=True)
+            # what a view finds is kept nowhere, so that nobody else can find it there
+            cache = self._cache if self.whole is None else Cache(None)
+            call = self._call(filters, rankings=cache, is_measured=True)
             found = self._rank(call, queries, chosen, top_k=top_k, length=length)
         return Ranked(found, call.seconds, call.work, read=self._read)
 
@@ -298,8 +323,7 @@ class VariantIndex:
         """
         with self._open_tables():
             where = context.beside(chunk, distance=distance)
-            dataset = self._tables[JOINT].dataset
-            found = dataset.to_table(columns=["unit_id", "index"], filter=where)
+            found = self._tables[JOINT].scan(["unit_id", "index"], where=where)
         return found.sort_by("index")["unit_id"].to_pylist()
 
     def _stale_now(self) -> Mapping[str, str]:
@@ -317,7 +341,7 @@ class VariantIndex:
             OutdatedIndexError: As `search`.
         """
         with self._open_tables():
-            found = self._tables[JOINT].dataset.to_table(columns=[column])[column].unique()
+            found = self._tables[JOINT].scan([column])[column].unique()
         return {value for value in found.to_pylist() if value is not None}
 
     def select(self, filters: Filters, columns: Sequence[str], *, most: int) -> pa.Table:
@@ -327,9 +351,8 @@ class VariantIndex:
             OutdatedIndexError: As `search`.
         """
         with self._open_tables():
-            dataset = self._tables[JOINT].dataset
-            condition = self._condition(filters)
-            return dataset.to_table(columns=list(columns), filter=condition, limit=most)
+            where = self._condition(filters)
+            return self._tables[JOINT].scan(columns, where=where, most=most)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """`columns` of all units that a search without filters may find, batch by batch.
@@ -338,9 +361,8 @@ class VariantIndex:
             OutdatedIndexError: As `search`.
         """
         with self._open_tables():
-            dataset = self._tables[JOINT].dataset
-            condition = self._condition(Filters())
-            yield from dataset.to_batches(columns=list(columns), filter=condition)
+            where = self._condition(Filters())
+            yield from self._tables[JOINT].batches(columns, where=where)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`.
@@ -391,12 +413,12 @@ class VariantIndex:
         """The versions of the documents in the index."""
         return self._load_families()
 
-    @cached_property
+    @of_whole
     def links(self) -> LinksInMemory | None:
         """The links between its units; None where nobody looked for them."""
         return self._load_links(self.families.left_out("current"))
 
-    @cached_property
+    @of_whole
     def encoder(self) -> QueryEncoder:
         """The model that embeds queries, checked against the vectors of the index.
 
@@ -564,7 +586,6 @@ class VariantIndex:
 
     def _contexts(self, units: Sequence[dict], *, settings: Expansion) -> Mapping[str, str]:
         def read(condition: str, most: int) -> pa.Table:
-            dataset = self._tables[JOINT].dataset
-            return dataset.to_table(columns=list(context.COLUMNS), filter=condition, limit=most)
+            return self._tables[JOINT].scan(context.COLUMNS, where=condition, most=most)
 
         return context.contexts(units, settings=settings, read=read)

@@ -22,7 +22,7 @@ def search_by(
 ) -> list[Ranking]:
     """The `depth` best units of `table` for each query by `signal`, cached or searched now."""
     units = call.table(table)
-    if units is None:
+    if units is None or units.count == 0:
         return [ranking_of([]) for _ in queries]
     depth = min(depth, units.count)  # Lance and the cache accept no number beyond 64 bits
     keys = _keys(signal, call, queries, table=table, units=units)

@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from rag_assets.config import AnnSearch
 from rag_assets.identity import Canonical
 from rag_assets.models.lexical_weights import LexicalWeights
 from rag_assets.retrieval import dense, lexical, sparse
+from rag_assets.retrieval.access import PLACE, AccessRules, Audience, Sight, of_whole
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.store import ROW_ID, rows_of
@@ -56,7 +58,15 @@ class UnitsInMemory:
 
 
 class UnitTable:
-    """A table of units (`schemas.units`) at one version; safe to share between threads."""
+    """A table of units (`schemas.units`) at one version; safe to share between threads.
+
+    A view of it (`seen_by`) finds, reads and counts only what somebody may see.
+    """
+
+    whole: "UnitTable | None" = None
+    """The table that this is a view of; None of a whole one."""
+    _seen: np.ndarray | None = None
+    """(n,) uint64, ascending: the row ids that may be seen; None: all."""
 
     def __init__(
         self,
@@ -77,24 +87,52 @@ class UnitTable:
         self._ann_depth = ann_depth
         self._ann_from_rows = ann_from_rows
         self._was_read = False
-        self._allowed = lru_cache(maxsize=CONDITIONS_KEPT)(self._find_allowed)
+        self._audiences = lru_cache(maxsize=1)(self._find_audiences)
+        self._remember()
 
-    @cached_property
+    def _remember(self) -> None:
+        self._allowed = lru_cache(maxsize=CONDITIONS_KEPT)(self._find_allowed)
+        self._places = lru_cache(maxsize=CONDITIONS_KEPT)(self._find_places)
+
+    def seen_by(self, sight: Sight) -> "UnitTable":
+        """The table as far as `sight` goes; what is kept in memory is shared."""
+        view = copy(self)
+        view.whole = self
+        rows, places, audiences = self._audiences(sight.rules)
+        seen = [at for at, audience in enumerate(audiences) if sight.is_of(audience)]
+        view._seen = rows[np.isin(places, seen)]
+        view._remember()
+        return view
+
+    def sees(self, row_ids: np.ndarray) -> np.ndarray:
+        """Whether the units in rows (n,) may be seen."""
+        return np.ones(len(row_ids), bool) if self._seen is None else _among(row_ids, self._seen)
+
+    @property
+    def share(self) -> float:
+        """How many of the units may be seen, above 0."""
+        return max(self.count, 1) / max(self._size, 1)
+
+    @property
     def count(self) -> int:
         """Number of units."""
+        return self._size if self._seen is None else len(self._seen)
+
+    @of_whole
+    def _size(self) -> int:
         return self.table.count_rows()
 
-    @cached_property
+    @of_whole
     def is_exact(self) -> bool:
         """Whether vectors are compared in memory, all of them, and not through an index."""
         return is_searched_exactly(self.table, ann_from_rows=self._ann_from_rows)
 
-    @cached_property
+    @of_whole
     def vectors(self) -> dense.Vectors | None:
         """All vectors; None where the table itself is searched."""
         return dense.load(self.table) if self.is_exact else None
 
-    @cached_property
+    @of_whole
     def weights(self) -> sparse.InvertedList:
         """The lexical weights of all units."""
         return sparse.load(self.table)
@@ -116,14 +154,14 @@ class UnitTable:
         self, queries: Sequence[LexicalWeights], *, depth: int, where: str | None
     ) -> list[Ranking]:
         """The `depth` units whose lexical weights agree best with those of each query."""
-        allowed = None if where is None else self._allowed(where)
+        allowed = self._allowed(where)
         return [self.weights.best(query, depth=depth, allowed=allowed) for query in queries]
 
     def load(self) -> None:
         """Read the vectors now, so that the first search need not wait for it."""
         _ = self.vectors
 
-    @cached_property
+    @of_whole
     def content(self) -> str:
         """Hash of all units, whatever the version of the table: equal units, equal hash."""
         names = ["unit_id", *schemas.SYSTEM_COLUMNS]
@@ -148,13 +186,19 @@ class UnitTable:
     def nearest(self, vectors: np.ndarray, *, depth: int, where: str | None) -> list[Ranking]:
         """The `depth` units nearest to each of `vectors` (m, d)."""
         if self.vectors is not None:
-            allowed = None if where is None else self._allowed(where)
-            return list(self.vectors.nearest(vectors, depth=depth, allowed=allowed))
+            chosen = self._places(where)
+            return list(self.vectors.nearest(vectors, depth=depth, chosen=chosen))
 
         def search(vector: np.ndarray) -> Ranking:
             least = max(depth, self._ann_depth)
             found = dense.nearest_in_table(
-                self.table, vector, depth=least, search=self.ann, where=where
+                self.table,
+                vector,
+                depth=least,
+                search=self.ann,
+                where=where,
+                share=self.share,
+                sees=None if self._seen is None else self.sees,
             )
             return found.head(depth)
 
@@ -195,19 +239,37 @@ class UnitTable:
 
     def described(self) -> "Iterator[pa.RecordBatch]":
         """All units, with the columns `DESCRIBED`, in batches."""
-        return self.dataset.to_batches(columns=[*DESCRIBED])
+        for batch in self.dataset.to_batches(columns=[*DESCRIBED], with_row_id=True):
+            is_seen = pa.array(self.sees(batch[ROW_ID].to_numpy()))
+            yield batch.filter(is_seen).drop_columns([ROW_ID])
 
     def known(self, unit_ids: Iterable[str]) -> set[str]:
         """The `unit_ids` that are in the table."""
-        return {unit for unit in unit_ids if unit in self._row_ids}
+        return self.permitted(unit_ids, where=None)
 
     def permitted(self, unit_ids: Iterable[str], *, where: str | None) -> set[str]:
         """The `unit_ids` that are in the table and meet a condition."""
-        known = {unit: self._row_ids[unit] for unit in self.known(unit_ids)}
-        if where is None:
+        known = {unit: self._row_ids[unit] for unit in unit_ids if unit in self._row_ids}
+        if (allowed := self._allowed(where)) is None:
             return set(known)
-        allowed = np.isin(np.array([*known.values()], np.uint64), self._allowed(where))
-        return {unit for unit, is_allowed in zip(known, allowed, strict=True) if is_allowed}
+        permitted = _among(np.array([*known.values()], np.uint64), allowed)
+        return {unit for unit, is_allowed in zip(known, permitted, strict=True) if is_allowed}
+
+    def scan(
+        self, columns: Sequence[str], *, where: str | None = None, most: int | None = None
+    ) -> pa.Table:
+        """`columns` of the units that meet a condition, `most` of them at most, in no order."""
+        if self._seen is None:
+            return self.dataset.to_table(columns=[*columns], filter=where, limit=most)
+        batches = [*self.batches(columns, where=where)]
+        schema = pa.schema([self.dataset.schema.field(name) for name in columns])
+        return pa.Table.from_batches(batches, schema).slice(0, most)
+
+    def batches(self, columns: Sequence[str], *, where: str | None) -> Iterator[pa.RecordBatch]:
+        """`columns` of all units that meet a condition, batch by batch."""
+        for batch in self.dataset.to_batches(columns=[*columns], filter=where, with_row_id=True):
+            seen = self.sees(batch[ROW_ID].to_numpy())
+            yield batch.filter(pa.array(seen)).select([*columns])
 
     def read(self, unit_ids: Collection[str], *, columns: Sequence[str]) -> pa.Table:
         """The units called `unit_ids`, in that order; all of them must be in the table.
@@ -222,23 +284,23 @@ class UnitTable:
         self._was_read = True
         return rows_of(self.dataset, row_ids, columns=columns)
 
-    @cached_property
+    @of_whole
     def dataset(self) -> "LanceDataset":
         """The table at its version, read through Lance itself: LanceDB plans each query anew."""
         return self.table.to_lance()
 
-    @cached_property
+    @of_whole
     def names(self) -> dict[int, str]:
         """The unit id of each row, by row id: reading it with each query takes longer."""
         found = self.dataset.to_table(columns=["unit_id"], with_row_id=True)
         return dict(zip(found[ROW_ID].to_pylist(), found["unit_id"].to_pylist(), strict=True))
 
-    @cached_property
+    @of_whole
     def _row_ids(self) -> dict[str, int]:
         """The row id of each unit: a look-up by unit id would scan the table."""
         return {unit: row for row, unit in self.names.items()}
 
-    @cached_property
+    @of_whole
     def _in_memory(self) -> UnitsInMemory | None:
         columns = sorted({*self.dataset.schema.names} - {*UNSHOWN_COLUMNS})
         if self._bytes_of(columns) > MEMORY_BYTES:
@@ -256,11 +318,34 @@ class UnitTable:
         stats = cast("list[FieldStatistics]", self.dataset.stats.data_stats().fields)
         return sum(one.bytes_on_disk for one in stats if one.id in ids)
 
-    @cached_property
+    @of_whole
     def _has_text_index(self) -> bool:
         return lexical.has_text_index(self.table)
 
-    def _find_allowed(self, where: str) -> np.ndarray:
-        """The rows that a condition allows, which is the same for many searches."""
-        rows = self.dataset.to_table(columns=[], filter=where, with_row_id=True)
-        return rows[ROW_ID].to_numpy()
+    def _find_allowed(self, where: str | None) -> np.ndarray | None:
+        """The row ids, ascending, of what may be seen and a condition allows; None: all of them.
+
+        They are the same for many searches.
+        """
+        if where is None:
+            return self._seen
+        rows = self.dataset.to_table(columns=[], filter=where, with_row_id=True)[ROW_ID].to_numpy()
+        return np.sort(rows[self.sees(rows)])
+
+    def _find_places(self, where: str | None) -> np.ndarray | None:
+        """The places of these rows among the vectors; None: all of them."""
+        if (allowed := self._allowed(where)) is None or self.vectors is None:
+            return None
+        return np.flatnonzero(_among(self.vectors.rows, allowed))
+
+    def _find_audiences(self, rules: AccessRules) -> tuple[np.ndarray, np.ndarray, list[Audience]]:
+        """The row ids (n,), ascending, with the audience of each: see `AccessRules.of_units`."""
+        units = self.dataset.to_table(columns=[*PLACE], with_row_id=True).sort_by(ROW_ID)
+        return units[ROW_ID].to_numpy(), *rules.of_units(units)
+
+
+def _among(row_ids: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Whether each of `row_ids` (n,) is one of `allowed`, which ascend."""
+    places = np.searchsorted(allowed, row_ids)
+    places[places == len(allowed)] = 0
+    return allowed[places] == row_ids if len(allowed) else np.zeros(len(row_ids), bool)

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from rag_assets import schemas
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Versions
+from rag_assets.retrieval.access import Sight
 from rag_assets.retrieval.filters import literal
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
@@ -51,6 +52,12 @@ class IndexedFamilies:
         """The members of all families, as far as they are in the index."""
         self.members = members
         self._left_out: dict[Choice, frozenset[str]] = {"all": frozenset()}
+
+    def seen_by(self, sight: Sight) -> "IndexedFamilies":
+        """The families as far as `sight` goes: what it hides has replaced nothing."""
+        return IndexedFamilies(
+            [each for each in self.members if sight.sees_document(each.source, each.uri)]
+        )
 
     @cached_property
     def by_document(self) -> Mapping[DocumentKey, DocumentOfFamily]:

@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "Look into it": "documents tables variants",
     "Measure and train": "questions evaluate experiment judge training",
     "Answers": "report answers",
-    "Operate": "doctor alerts clean-up",
+    "Operate": "doctor alerts clean-up explain-access",
 }
 """The commands by what they are for, in the order in which they are needed."""
 
@@ -201,7 +201,7 @@ def _overview() -> str:
 
 
 def _summaries(modules: Mapping[str, ModuleType]) -> Iterable[str]:
-    return (f"  {name:12}{module.SUMMARY}" for name, module in modules.items())
+    return (f"  {name:15}{module.SUMMARY}" for name, module in modules.items())
 
 
 def _show(reply: Reply, *, as_json: bool, stream: TextIO) -> None:

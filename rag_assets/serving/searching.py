@@ -74,12 +74,21 @@ def check_names(assistant: "Assistant", filters: "Filters") -> None:
     Raises:
         UsageError: They do; it names those that there are.
     """
-    index, config = assistant.index, assistant.config
+    index, sight = assistant.index, assistant.sight
     of_places = (each.partition("/")[0] for each in filters.within)
     for source in filter(None, [filters.source, *of_places]):
-        _require(source, index, column="source", known={*config.source_names})
+        known = {
+            name
+            for name in assistant.config.source_names
+            if sight is None or sight.rules.has_any(name, sight.groups)
+        }
+        _require(source, index, column="source", known=known)
     if filters.table:
-        exported = {each.about.table for each in all_exported(assistant.store)}
+        exported = {
+            each.about.table
+            for each in all_exported(assistant.store)
+            if sight is None or sight.is_there(each.about.source, each.about.table)
+        }
         _require(filters.table, index, column="table", known=exported)
 
 

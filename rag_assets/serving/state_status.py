@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pydantic import TypeAdapter, computed_field
@@ -20,6 +20,7 @@ from rag_assets.operations.problems.current import full_disk, state_problems
 from rag_assets.operations.problems.disk import DiskUse, disk_use
 from rag_assets.operations.problems.skipped_inputs import entries_of, unknown
 from rag_assets.operations.serving_index.status import ServingStatus, serving_status
+from rag_assets.retrieval.access import Sight
 from rag_assets.serving import alerting
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.replies import Json, say
@@ -79,6 +80,39 @@ class StateStatus:
     disk: DiskUse
     to_free: int | None
     """The bytes that a clean-up would free of tables; None where they lie in an object store."""
+
+    def seen_by(self, sight: Sight) -> "StateStatus":
+        """How the sources stand that may be seen, and what serves.
+
+        Left out is all that names or counts what is hidden: problems, runs, tables, checks and
+        sizes, the sources of which nothing is seen, and tables of which not all is.
+        """
+        sources = [
+            replace(
+                each,
+                outages=(),
+                tables=[
+                    table
+                    for table in each.tables
+                    if sight.rows_of(each.source, table.table) is None
+                ],
+            )
+            for each in self.sources
+            if sight.rules.has_any(each.source, sight.groups)
+        ]
+        return replace(
+            self,
+            sources=sources,
+            problems=(),
+            running=(),
+            shared={},
+            variants={},
+            unavailable={},
+            acknowledged=0,
+            checks=replace(self.checks, expectations=0, failed=()),
+            disk=replace(self.disk, by_kind={}, shared=0),
+            to_free=None,
+        )
 
     @computed_field
     @property

@@ -1,12 +1,14 @@
 """The arm `lookup`: the rows that a question asks for by their values join the ranking."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from rag_assets.config import Config
+from rag_assets.retrieval.access import Sight
 from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.glossary import read_glossary
@@ -36,9 +38,26 @@ class LookupArm:
         lemmas.keep_in(store.root)
         self._store = store
         self._glossary = read_glossary(config)
+        self._make: Callable[[CompleteSet], Catalogue] = self._of_all
+        self._forget()
+
+    def _forget(self) -> None:
         self._catalogues: dict[tuple[Pin, ...], Catalogue] = {}
         self._prepared: WeakSet[Catalogue] = WeakSet()
         self._lock = Lock()
+
+    def seen_by(self, sight: Sight) -> "LookupArm":
+        """An arm that knows only the tables and rows that `sight` sees."""
+
+        def make(pins: CompleteSet) -> "Catalogue":
+            from rag_assets.table_lookup.tables.catalogue import catalogue_seen_by
+
+            return catalogue_seen_by(sight, self.catalogue(pins), self._store, pins)
+
+        view = copy(self)
+        view._make = make
+        view._forget()
+        return view
 
     def prepare(self, pins: CompleteSet) -> None:
         """Build the catalogue of the tables, and what the first question builds over it."""
@@ -66,15 +85,18 @@ class LookupArm:
 
     def catalogue(self, pins: CompleteSet) -> "Catalogue":
         """The catalogue of these tables, built once for each version."""
-        from rag_assets.table_lookup.tables.catalogue import catalogue_of
-
         key = pins.pins
         with self._lock:
             if key not in self._catalogues:
                 if len(self._catalogues) >= CATALOGUES_KEPT:
                     self._catalogues.pop(next(iter(self._catalogues)))
-                self._catalogues[key] = catalogue_of(self._store, pins, glossary=self._glossary)
+                self._catalogues[key] = self._make(pins)
             return self._catalogues[key]
+
+    def _of_all(self, pins: CompleteSet) -> "Catalogue":
+        from rag_assets.table_lookup.tables.catalogue import catalogue_of
+
+        return catalogue_of(self._store, pins, glossary=self._glossary)
 
 
 @lru_cache(maxsize=8)

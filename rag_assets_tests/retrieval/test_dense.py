@@ -98,10 +98,10 @@ def test_searching_together_equals_searching_one_by_one_to_the_last_bit(
 @given(seed=st.integers(0, 10_000), depth=st.integers(1, 20), every=st.sampled_from([None, 1, 3]))
 def test_a_shallow_search_finds_the_head_of_a_deep_one(vectors, seed, depth, every):
     query = random_vectors(1, seed=seed)
-    allowed = None if every is None else vectors.rows[::every]
+    chosen = None if every is None else np.arange(UNITS)[::every]
 
-    (deep,) = vectors.nearest(query, depth=UNITS, allowed=allowed)
-    (shallow,) = vectors.nearest(query, depth=depth, allowed=allowed)
+    (deep,) = vectors.nearest(query, depth=UNITS, chosen=chosen)
+    (shallow,) = vectors.nearest(query, depth=depth, chosen=chosen)
 
     assert shallow == deep.head(depth)
 
@@ -115,18 +115,18 @@ def test_the_table_itself_gives_the_same_ranking(table, vectors):
         assert here.scores == pytest.approx(there.scores, abs=1e-6)
 
 
-def test_only_allowed_rows_are_returned_and_they_fill_the_depth(vectors):
-    allowed = vectors.rows[::40]
+def test_only_chosen_units_are_returned_and_they_fill_the_depth(vectors):
+    chosen = np.arange(UNITS)[::40]
 
-    (ranking,) = vectors.nearest(random_vectors(1, seed=4), depth=50, allowed=allowed)
+    (ranking,) = vectors.nearest(random_vectors(1, seed=4), depth=50, chosen=chosen)
 
     assert set(ids(ranking)) == set(vectors.unit_ids.to_pylist()[::40])
 
 
 def test_where_nothing_is_allowed_nothing_is_found(vectors):
-    nothing = vectors.rows[:0]
+    nothing = np.arange(0)
 
-    found = vectors.nearest(random_vectors(2), depth=5, allowed=nothing)
+    found = vectors.nearest(random_vectors(2), depth=5, chosen=nothing)
     assert [ids(ranking) for ranking in found] == [[], []]
 
 

@@ -55,6 +55,7 @@ def keep_asked(
         retriever=retriever,
         filters=filters,
         user=user,
+        access=assistant.access,
         history=tuple(turn.question for turn in said),
         cost=cost_of(answer),
     )

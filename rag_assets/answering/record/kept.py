@@ -16,6 +16,7 @@ from rag_assets.answering.answer import Answer, to_json
 from rag_assets.config import Config, RetrieverName, Versions
 from rag_assets.config.answering import Answering
 from rag_assets.identity import canonical_json, fingerprint
+from rag_assets.retrieval.access import EVERYTHING, Access
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.serving_pointer import QuerySide
@@ -74,6 +75,8 @@ class AnswerContext:
     """Earlier questions of the conversation, the oldest first."""
     user: str | None = None
     """The user who asked, as the caller says."""
+    groups: tuple[str, ...] | None = None
+    """The groups by which it was seen what to answer from; None: everything was."""
     plan: Mapping[str, JsonValue] | None = None
     """The lookup plan that the question was turned into."""
     checks: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -101,6 +104,7 @@ def context_of(
     retriever: RetrieverName | None = None,
     filters: Filters | None = None,
     user: str | None = None,
+    access: Access = EVERYTHING,
     history: tuple[str, ...] = (),
     plan: Mapping[str, JsonValue] | None = None,
     checks: Mapping[str, JsonValue] | None = None,
@@ -124,6 +128,7 @@ def context_of(
         retriever=retriever,
         filters=filters,
         user=user,
+        groups=None if access.groups is None else tuple(sorted(access.groups)),
         history=history,
         plan=plan,
         checks=checks or {},

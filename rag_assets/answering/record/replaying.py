@@ -10,6 +10,7 @@ from rag_assets.answering.record.differing import AnswerDifference, difference_o
 from rag_assets.answering.record.kept import KeptAnswer, program_version
 from rag_assets.config import NOBODY, Config
 from rag_assets.process.errors import ExplainedError, UnanswerableError
+from rag_assets.retrieval.access import EVERYTHING, Access
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
@@ -50,13 +51,19 @@ def asked_again(assistant: Assistant, kept: KeptAnswer) -> Answer:
 
 
 def replay(
-    kept: KeptAnswer, *, config: Config, on: ReplayIndex = "kept", ask: Ask = asked_again
+    kept: KeptAnswer,
+    *,
+    config: Config,
+    on: ReplayIndex = "kept",
+    ask: Ask = asked_again,
+    access: Access = EVERYTHING,
 ) -> Replayed:
     """Ask the question of `kept` again.
 
     On the versions that it used, tables, retriever and settings are those of then; a glossary is
-    read as it is now. What a language model wrote is written again by the model of that name. On
-    what serves now, all are those of now, and the retriever is the one that was named, if one was.
+    read as it is now, and so is who may see what (`access`). What a language model wrote is written
+    again by the model of that name. On what serves now, all are those of now, and the retriever is
+    the one that was named, if one was.
 
     Raises:
         ReplayError: Tables of then were cleaned up, or a model is missing or is another one.
@@ -65,10 +72,10 @@ def replay(
         MissingExtraError: A model of the config needs an extra that is not installed.
     """
     if on == "kept":
-        answer = _as_it_was(kept, config, ask)
+        answer = _as_it_was(kept, config, ask, access)
         return Replayed(kept, answer, difference_of(kept.answer, answer), (*_notes(kept, answer),))
     with open_assistant(config) as assistant:
-        answer = ask(assistant, kept)
+        answer = ask(assistant.seen_by(access), kept)
     return Replayed(kept, answer, difference_of(kept.answer, answer), ())
 
 
@@ -80,7 +87,7 @@ def tables_gone(kept: KeptAnswer, store: Store) -> list[str]:
     ]
 
 
-def _as_it_was(kept: KeptAnswer, config: Config, ask: Ask) -> Answer:
+def _as_it_was(kept: KeptAnswer, config: Config, ask: Ask, access: Access) -> Answer:
     conditions = kept.context.conditions
     store, complete_set = Store.of(config), conditions.complete_set
     if gone := tables_gone(kept, store):
@@ -89,7 +96,7 @@ def _as_it_was(kept: KeptAnswer, config: Config, ask: Ask) -> Answer:
     writer = _writer_then(kept, config)
     try:
         with open_assistant(then, variant, writer=writer, complete_set=complete_set) as assistant:
-            return ask(assistant, kept)
+            return ask(assistant.seen_by(access), kept)
     except OutdatedIndexError as error:
         raise _gone(kept, tables_gone(kept, store) or [complete_set.joint.table]) from error
     except UnanswerableError as error:

@@ -18,6 +18,7 @@ from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.identity import Canonical, id_that_begins
+from rag_assets.retrieval.access import PLACE, Sight
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, answering, set_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 TEXT_SHOWN = 120
 LONGEST_FACT = 160
+_SEE = "`rag-assets search` shows the id of each hit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +79,19 @@ class UnitLineage:
 
 
 def explain(
-    store: Store, config: Config, *, unit_id: str, variant: str | None = None
+    store: Store,
+    config: Config,
+    *,
+    unit_id: str,
+    variant: str | None = None,
+    sight: Sight | None = None,
 ) -> UnitLineage:
     """The way of the unit that `find_unit` finds.
 
     Raises:
         UnknownIdError, ConfigError, MissingIndexError, ServingPointerError: As `find_unit`.
     """
-    found = find_unit(store, config, unit_id=unit_id, variant=variant)
+    found = find_unit(store, config, unit_id=unit_id, variant=variant, sight=sight)
     unit = found.row
     trace = UnitTrace(
         store=store,
@@ -148,11 +155,17 @@ def _pinned(pin: Pin) -> dict[str, Json]:
 
 
 def find_unit(
-    store: Store, config: Config, *, unit_id: str, variant: str | None = None
+    store: Store,
+    config: Config,
+    *,
+    unit_id: str,
+    variant: str | None = None,
+    sight: Sight | None = None,
 ) -> FoundUnit:
     """The unit whose id is, or begins with, `unit_id`.
 
-    It is looked for in the index of `variant`; in what serves, if none is named.
+    It is looked for in the index of `variant`; in what serves, if none is named. With `sight`,
+    which is of that index, only what it sees is there.
 
     Raises:
         UnknownIdError: The index has none, or more than one.
@@ -170,11 +183,13 @@ def find_unit(
 
     def ids(start: str) -> list[str]:
         where = f"starts_with(unit_id, {quoted(start)})"
-        found = store.read(joint.table, columns=["unit_id"], where=where, version=joint.version)
-        return found["unit_id"].to_pylist()
+        found = store.read(joint.table, columns=[*PLACE], where=where, version=joint.version)
+        return [
+            row["unit_id"] for row in found.to_pylist() if sight is None or sight.sees_unit(row)
+        ]
 
     def nearest(start: str) -> str:
-        return _nearest(store, config, complete_set, start=start)
+        return _SEE if sight else _nearest(store, config, complete_set, start=start)
 
     chosen = id_that_begins(unit_id, ids, what=f"unit of variant {variant}", see=nearest)
     row = row_of(store, joint.table, key="unit_id", value=chosen, version=joint.version)
@@ -192,7 +207,7 @@ def _nearest(store: Store, config: Config, complete_set: CompleteSet, *, start: 
     table = complete_set.joint.table
     seen = last_seen(store, table, key="unit_id", start=start)
     if seen is None:
-        return "`rag-assets search` shows the id of each hit"
+        return _SEE
     version, row = seen
     gone = next((each for each in store.versions(table) if each > version), None)
     since = time_of(store, table, gone) if gone else None

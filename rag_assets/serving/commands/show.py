@@ -88,7 +88,7 @@ def _excerpt(config: Config, found: "FoundUnit", options: argparse.Namespace) ->
     record: dict[str, Json] = {"unit_id": found.unit_id, "place": head, **asdict(excerpt)}
     if options.out is not None:
         catalogue = catalogue_of(store, complete_set)
-        cards = EvidenceCards(store, config, complete_set, catalogue, options.variant)
+        cards = EvidenceCards(store, config, complete_set, catalogue, options.variant, sight=None)
         card = cards.of_unit(found.unit_id, is_drawn=True)
         title = f"Unit {found.unit_id} of variant {found.variant}"
         page = pages.render("citations/page.html", title=title, card=card)

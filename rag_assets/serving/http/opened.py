@@ -7,7 +7,8 @@ new index, and those that come meanwhile wait for it: what is told to serve is w
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +16,7 @@ from rag_assets.answering.assistant import AnswerModels, Assistant
 from rag_assets.answering.record.replaying import ReplayError
 from rag_assets.config import Config
 from rag_assets.process.errors import UnanswerableError
+from rag_assets.retrieval.access import EVERYTHING, Access, Sight
 from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import Store, purges, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet, set_of
@@ -52,8 +54,19 @@ class Opened:
         return (self.serves, self.assistant.purges) == (serves, purges_now)
 
 
+@dataclass(slots=True)
+class _SharedIndex:
+    """What all views of an index share."""
+
+    opened: Opened | None = None
+    not_ready: str = NOT_YET
+    lock: Lock = field(default_factory=Lock)
+
+
 class ServedIndex:
-    """The index that serves; safe to share between threads."""
+    """The index that serves, as far as `access` goes; safe to share between threads."""
+
+    access: Access = EVERYTHING
 
     def __init__(self, config: Config, models: AnswerModels) -> None:
         """Open nothing yet.
@@ -65,14 +78,28 @@ class ServedIndex:
         self.config = config
         self.store = Store.of(config)
         self._models = models
-        self._opened: Opened | None = None
-        self._not_ready = NOT_YET
-        self._lock = Lock()
+        self._shared = _SharedIndex()
+
+    def seen_by(self, access: Access) -> "ServedIndex":
+        """The same index, of which all that is asked is what `access` may see."""
+        view = copy(self)
+        view.access = access
+        return view
+
+    @property
+    def sight(self) -> Sight | None:
+        """What of what serves may be seen; None: all, and then nothing is opened."""
+        return None if self.access == EVERYTHING else self.now().assistant.sight
+
+    def _seen(self, opened: Opened) -> Opened:
+        if self.access == EVERYTHING:
+            return opened
+        return replace(opened, assistant=opened.assistant.seen_by(self.access))
 
     @property
     def version(self) -> str | None:
         """The version that was opened last; None before the first one."""
-        return self._opened.index_version if self._opened else None
+        return self._shared.opened.index_version if self._shared.opened else None
 
     def version_now(self) -> str:
         """The version that serves at this moment; nothing is opened."""
@@ -88,29 +115,34 @@ class ServedIndex:
             ServingPointerError, MissingIndexError: There is no complete index, or it is gone.
             DamagedTablesError: Files of its tables cannot be read.
         """
-        with self._lock, abandoned_once(lambda: False):  # it is opened for all, whoever leaves
+        return self._seen(self._now())
+
+    def _now(self) -> Opened:
+        """What serves, all of it."""
+        held = self._shared
+        with held.lock, abandoned_once(lambda: False):  # it is opened for all, whoever leaves
             try:
                 serves = serving_pointer.current(self.store) or set_of(
                     self.store, self.config, self.config.serving_variant
                 )
-                if self._opened is None or not self._opened.is_of(serves):
-                    self._opened = self._warm(self._open(serves))
+                if held.opened is None or not held.opened.is_of(serves):
+                    held.opened = self._warm(self._open(serves))
             except Exception as error:  # whatever it is, `readyz` says it until an index is open
-                self._opened, self._not_ready = None, str(error)
+                held.opened, held.not_ready = None, str(error)
                 raise
-            return self._opened
+            return held.opened
 
     @contextmanager
     def request(self) -> Generator[Opened]:
         """What answers one request; if its tables are gone since, the next one opens them anew."""
-        opened = self.now()
+        opened = self._now()
         try:
-            yield opened
+            yield self._seen(opened)
         except OutdatedIndexError:
-            with self._lock:
+            with self._shared.lock:
                 # Only if nobody has opened another one meanwhile.
-                if self._opened is opened:
-                    self._opened = None
+                if self._shared.opened is opened:
+                    self._shared.opened = None
             raise
 
     def unmoved(self, make: Callable[[Opened], Made]) -> tuple[Made, str]:
@@ -119,9 +151,9 @@ class ServedIndex:
         For readers that look themselves what serves.
         """
         while True:
-            opened = self.now()
-            made = make(opened)
-            if self.now() is opened:
+            opened = self._now()
+            made = make(self._seen(opened))
+            if self._now() is opened:
                 return made, opened.index_version
 
     def at(self, number: int) -> Opened:
@@ -130,25 +162,25 @@ class ServedIndex:
         Raises:
             ReplayError: There never was such a number, or its tables are gone.
         """
-        now = self.now()
+        now = self._now()
         if now.index_version == str(number):
-            return now
+            return self._seen(now)
         try:
             opened = self._open(serving_pointer.recorded(self.store, number))
             _ = opened.index
         except ServingPointerError as error:
             raise ReplayError(str(error)) from error
-        return opened
+        return self._seen(opened)
 
     def not_ready(self) -> str:
         """Why nothing can be answered at once, in words; empty where it can.
 
         What serves is looked at, unless a request does so already.
         """
-        if not self._lock.locked():
+        if not self._shared.lock.locked():
             with suppress(Exception):  # its words are what is told
-                self.now()
-        return self._not_ready
+                self._now()
+        return self._shared.not_ready
 
     def _open(self, serves: ServingPointer | CompleteSet) -> Opened:
         pointer = serves if isinstance(serves, ServingPointer) else None
@@ -169,7 +201,7 @@ class ServedIndex:
                 opened.assistant.search(WARM_UP)
             opened.assistant.lookup(WARM_UP)
         except UnanswerableError as error:
-            self._not_ready = str(error)
+            self._shared.not_ready = str(error)
         else:
-            self._not_ready = ""
+            self._shared.not_ready = ""
         return opened

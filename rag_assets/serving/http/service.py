@@ -3,18 +3,20 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 from pydantic import TypeAdapter
+from starlette.requests import HTTPConnection
 
 from rag_assets.answering.answer import Answer, to_json
 from rag_assets.answering.asking import Asked, Planned, Retrieved
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
+from rag_assets.retrieval.access import EVERYTHING, Access
 from rag_assets.retrieval.filters import Filters
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import AskBody, FilterBody, HitReply, ReportBody
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.record.database import AnswersFile
     from rag_assets.answering.record.staleness import Served as StaleIndex
     from rag_assets.answering.reporting.cited_report import CitedReport
+    from rag_assets.citations.kinds import PlanCitation
     from rag_assets.questions.items_to_label import Labelling, ToJudge
 
 _SENTENCES = TypeAdapter(Sentence)
@@ -50,6 +53,15 @@ class Service:
     """The items that were gathered last to be labelled, by what is labelled."""
 
     @property
+    def access(self) -> Access:
+        """What who asks may see."""
+        return self.served.access
+
+    def seen_by(self, access: Access) -> "Service":
+        """The service for one request of somebody who may see so much."""
+        return replace(self, served=self.served.seen_by(access.within(self.config)))
+
+    @property
     def answers(self) -> "AnswersFile":
         """The file of kept answers."""
         from rag_assets.answering.record.database import answers_of
@@ -60,15 +72,21 @@ class Service:
         """A kept answer of who asks.
 
         Raises:
-            UnknownIdError: There is none of that id, or somebody else asked.
+            UnknownIdError: There is none of that id, somebody else asked, or it holds what may not
+                be seen any more.
         """
         from rag_assets.answering.record.listing import one
         from rag_assets.identity import UnknownIdError
 
-        kept = one(self.answers, answer_id)
-        if kept.context.user != self.user:
-            raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
-        return kept
+        with suppress(UnknownIdError):  # what is not there and what is hidden are told alike
+            kept = one(self.answers, answer_id)
+            if kept.context.user == self.user and self.may_see(kept):
+                return kept
+        raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
+
+    def may_see(self, kept: KeptAnswer) -> bool:
+        """Whether a kept answer holds nothing but what may be seen: see `Assistant.may_show`."""
+        return self.access == EVERYTHING or self.served.now().assistant.may_show(kept)
 
     def labelling(self, of: str, *, anew: bool) -> "Labelling":
         """What who asks labels; `anew` gathers the items again.
@@ -83,15 +101,26 @@ class Service:
         if anew or of not in self.to_label:
             sources = ItemSources.of(self.config, lambda: self.served.now().assistant.index)
             self.to_label[of] = sources.items(task)
-        return Labelling(task, self.to_label[of], self.config.questions.labels_file, self.user)
+        # what is labelled was gathered from everything
+        items = self.to_label[of] if self.access == EVERYTHING else {}
+        return Labelling(task, items, self.config.questions.labels_file, self.user)
 
     def compared_with(self) -> "StaleIndex | None":
         """What serves now, to tell stale answers by; None where it cannot be told."""
         from rag_assets.answering.record.staleness import Served as StaleIndex
 
         with suppress(DamagedTablesError, ServingPointerError):
-            return StaleIndex.now(self.served.store, self.config)
+            return StaleIndex.now(self.served.store, self.config, run_again=self._run_again)
         return None
+
+    @property
+    def _run_again(self) -> "Callable[[PlanCitation], bool] | None":
+        """Runs plans on what may be seen; None where that is everything."""
+        from rag_assets.table_lookup.verifying import verify_again
+
+        if self.access == EVERYTHING:
+            return None
+        return lambda each: verify_again(each, self.served.now().assistant.catalogue) == "same"
 
     def version_of(self, kept: KeptAnswer) -> str:
         """The index version that gave a kept answer; `UNPROMOTED` where none has its tables."""
@@ -210,8 +239,13 @@ def filters_of(opened: Opened, body: FilterBody) -> Filters:
 
 
 async def service_of(request: Request) -> Service:
-    """The service of the app that handles `request`."""
-    return request.app.state.service
+    """The service of the app that handles `request`, for who asks."""
+    return request.app.state.service.seen_by(access_of(request))
+
+
+def access_of(_request: HTTPConnection) -> Access:
+    """What whoever sends a request may see."""
+    return EVERYTHING
 
 
 Served = Annotated[Service, Depends(service_of)]

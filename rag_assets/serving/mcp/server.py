@@ -30,14 +30,16 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from rag_assets.reports.text_tables import cut
+from rag_assets.retrieval.access import EVERYTHING
 from rag_assets.serving.http.page.answers import ROOT
 from rag_assets.serving.http.problems import failed, in_words
-from rag_assets.serving.http.service import Service
+from rag_assets.serving.http.service import Service, access_of
 from rag_assets.serving.mcp.budgets import CHARACTERS, FEWEST, json_of
-from rag_assets.serving.mcp.tools import TITLE, AgentTools
+from rag_assets.serving.mcp.tools import ACCESS, TITLE, AgentTools
 from rag_assets.workers import abandoned_once, abandonment
 
 Made = TypeVar("Made")
@@ -116,7 +118,8 @@ def server_of(service: Service, *, has_writer: bool) -> AgentServer:
 
 
 def run_on_stdio(service: Service, *, has_writer: bool) -> None:
-    """Offer the tools to the one client behind stdin and stdout, until it leaves."""
+    """Offer the tools to the one client behind stdin and stdout, who sees all, until it leaves."""
+    ACCESS.set(EVERYTHING)
     ROOT.set(service.config.serving.public_url or NOWHERE)
     server_of(service, has_writer=has_writer).run("stdio")
 
@@ -147,6 +150,7 @@ class AgentEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; addresses in the reply begin like its own, unless the config says."""
         serving = self._service.config.serving
+        ACCESS.set(access_of(HTTPConnection(scope)))
         here = f"http://{Headers(scope=scope)['host']}{serving.root_path}"
         ROOT.set(serving.public_url or here)
         await self._manager.handle_request(scope, receive, send)

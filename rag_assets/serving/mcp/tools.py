@@ -4,6 +4,7 @@ What a method says of itself is what an agent reads of its tool.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,6 +16,7 @@ from rag_assets.citations.values import Value
 from rag_assets.columns.sql import quoted
 from rag_assets.findings.telling import lines_of, when
 from rag_assets.reports.text_tables import cut
+from rag_assets.retrieval.access import Access
 from rag_assets.retrieval.mentions import (
     LONGEST_PATTERN,
     MentioningSource,
@@ -70,6 +72,8 @@ Within = Annotated[
     tuple[bodies.Name, ...],
     Field(max_length=100, description="only these: `source/name`, or all of a `source/folder/`"),
 ]
+ACCESS: ContextVar[Access] = ContextVar("access")
+"""What the caller of a tool may see; a tool fails where the transport did not say it."""
 Place = Annotated[str, Field(max_length=bodies.LONGEST_QUERY, description="`source/name`")]
 
 
@@ -77,7 +81,12 @@ Place = Annotated[str, Field(max_length=bodies.LONGEST_QUERY, description="`sour
 class AgentTools:
     """The tools over what serves."""
 
-    service: Service
+    for_all: Service
+
+    @property
+    def service(self) -> Service:
+        """The service as far as the caller may see."""
+        return self.for_all.seen_by(ACCESS.get())
 
     def search(
         self,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from rag_assets.config import DocumentSource, redacted
+from rag_assets.config.globs import file_pattern
 from rag_assets.identity import fingerprint
 from rag_assets.media.encodings import is_unicode
 from rag_assets.sources.landing import first_line
@@ -110,9 +111,7 @@ def look(source: DocumentSource, *, without: Path | None = None) -> Listing:
 class Selection:
     """Which files a source takes: included, not excluded, not hidden.
 
-    Patterns ignore case. `*` stays within one folder, `**` does not; a pattern without a slash
-    holds at any depth (`/a.pdf`: only at the root), and an excluded folder is excluded with all
-    that it holds.
+    An excluded folder is excluded with all that it holds; `config.globs` says what patterns mean.
     """
 
     def __init__(self, source: DocumentSource) -> None:
@@ -143,28 +142,10 @@ class Selection:
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    glob = unicodedata.normalize("NFC", glob)
-    anchored = glob.strip("/")
-    if "/" not in glob.rstrip("/"):
-        anchored = f"**/{anchored}"
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", anchored)
-    translated = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    expression = "".join(
-        translated.get(part) or (_class(part) if part.startswith("[") else re.escape(part))
-        for part in parts
-    )
     try:
-        return re.compile(expression, re.IGNORECASE | re.DOTALL)
-    except re.error as error:
-        raise SourceError(
-            f"{glob} is no pattern ({error.msg}): correct include or exclude of the source"
-        ) from error
-
-
-def _class(part: str) -> str:
-    """`[!a-c]` of a pattern as a class of a regular expression."""
-    members = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-    return f"[^{members[1:]}]" if members.startswith("!") else f"[{members}]"
+        return file_pattern(glob)
+    except ValueError as error:
+        raise SourceError(f"{error}: correct include or exclude of the source") from error
 
 
 def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) -> Listing:

@@ -6,17 +6,20 @@ catalogue is built when it is first asked and kept with its index; tables of mor
 `document_tables`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.columns.sql import quoted
+from rag_assets.retrieval.access import Sight
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.pins import Pin
 from rag_assets.table_lookup.tables.cells import cells_by_column
 from rag_assets.table_lookup.tables.document_tables import document_contents
 from rag_assets.table_lookup.tables.table_contents import (
@@ -40,10 +43,16 @@ __all__ = [
     "TableContents",
     "TableInfo",
     "catalogue_of",
+    "catalogue_seen_by",
     "contents_of",
 ]
 
 MOST_ROWS_OF_TABLE = 200_000
+LoadTables: TypeAlias = Callable[
+    [], tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]
+]
+LoadDocumentTables: TypeAlias = Callable[[], tuple[Mapping[tuple[str, str], TableContents], int]]
+_INDEXED = ["unit_id", "text_hash"]
 
 
 def _none() -> tuple[Mapping[tuple[str, str], TableContents], int]:
@@ -57,8 +66,8 @@ class Catalogue:
         self,
         *,
         data_version: str,
-        load: Callable[[], tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]],
-        load_documents: Callable[[], tuple[Mapping[tuple[str, str], TableContents], int]] = _none,
+        load: LoadTables,
+        load_documents: LoadDocumentTables = _none,
         document_version: str = "",
         glossary: Glossary | None = None,
     ) -> None:
@@ -144,10 +153,17 @@ class Catalogue:
         ) -> Mapping[tuple[str, str], TableContents]:
             return {key: each for key, each in tables.items() if covers(each.info)}
 
-        return Catalogue(
-            data_version=self.data_version,
+        return self.replaced(
             load=lambda: (kept(self._loaded[0]), self._loaded[1]),
             load_documents=lambda: (kept(self._documents[0]), self._documents[1]),
+        )
+
+    def replaced(self, *, load: LoadTables, load_documents: LoadDocumentTables) -> "Catalogue":
+        """A catalogue of the same versions and glossary with other tables."""
+        return Catalogue(
+            data_version=self.data_version,
+            load=load,
+            load_documents=load_documents,
             document_version=self.document_version,
             glossary=self._glossary,
         )
@@ -155,12 +171,7 @@ class Catalogue:
     @cached_property
     def of_documents(self) -> "Catalogue":
         """The tables inside documents as a catalogue of their own."""
-        return Catalogue(
-            data_version=self.data_version,
-            load=lambda: (self._documents[0], ()),
-            document_version=self.document_version,
-            glossary=self._glossary,
-        )
+        return self.replaced(load=lambda: (self._documents[0], ()), load_documents=_none)
 
     @cached_property
     def _loaded(self) -> tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]:
@@ -209,7 +220,7 @@ def _tables(
     pin, units = complete_set.table_rows, complete_set.rows
     if pin is None or units is None:
         return {}, ()
-    indexed = store.read(units.table, columns=["unit_id", "text_hash"], version=units.version)
+    indexed = store.read(units.table, columns=_INDEXED, version=units.version)
     named = store.read(pin.table, columns=["source", "table"], version=pin.version)
     counted = named.group_by(["source", "table"]).aggregate([([], "count_all")])
     found: dict[tuple[str, str], TableContents] = {}
@@ -219,23 +230,67 @@ def _tables(
         if row["count_all"] > MOST_ROWS_OF_TABLE:
             too_large.append(f"{source}/{table}")
             continue
-        where = f"source = {quoted(source)} AND `table` = {quoted(table)}"
-        read = store.read(
-            pin.table,
-            columns=["row_id", "row_key", "title", "pairs"],
-            where=where,
-            version=pin.version,
-        )
-        contents = _contents(source, table, read, indexed=indexed)
+        contents = _contents(store, pin, source, table, indexed=indexed)
         if contents is not None:
             found[source, table] = contents
     return found, tuple(too_large)
 
 
+def catalogue_seen_by(
+    sight: Sight, whole: Catalogue, store: Store, complete_set: CompleteSet
+) -> Catalogue:
+    """`whole`, the catalogue of a complete set, as far as `sight` goes.
+
+    A table of which some rows are hidden is read anew without them, so that neither its values nor
+    its ranges tell of them. Unsound tables inside documents are not counted.
+    """
+    pin, units = complete_set.table_rows, complete_set.rows
+
+    def seen(info: TableInfo) -> TableContents | None:
+        name = sight.rules.name_of(info.source, info.table)
+        rows = sight.rows_of(info.source, name)
+        if rows is None:
+            return whole.contents(info)
+        if not rows or pin is None or units is None:
+            return None
+        indexed = store.read(
+            units.table,
+            columns=_INDEXED,
+            where=_of_table(info.source, info.table),
+            version=units.version,
+        )
+        is_seen = pc.is_in(indexed["unit_id"], value_set=pa.array(sorted(rows), pa.string()))
+        return _contents(store, pin, info.source, info.table, indexed=indexed.filter(is_seen))
+
+    def among(tables: Iterable[TableInfo]) -> Mapping[tuple[str, str], TableContents]:
+        return {(info.source, info.table): contents for info in tables if (contents := seen(info))}
+
+    def large() -> Iterator[str]:
+        for name in whole.too_large:
+            source, _, table = name.partition("/")
+            if sight.is_there(source, table):
+                yield name
+
+    return whole.replaced(
+        load=lambda: (among(whole.tables), tuple(large())),
+        load_documents=lambda: (among(whole.document_tables), 0),
+    )
+
+
+def _of_table(source: str, table: str) -> str:
+    return f"source = {quoted(source)} AND `table` = {quoted(table)}"
+
+
 def _contents(
-    source: str, table: str, read: pa.Table, *, indexed: pa.Table
+    store: Store, pin: Pin, source: str, table: str, *, indexed: pa.Table
 ) -> TableContents | None:
-    """A table with those of its rows that are units; None if none is."""
+    """A table with those of its rows that are among the units `indexed`; None if none is."""
+    read = store.read(
+        pin.table,
+        columns=["row_id", "row_key", "title", "pairs"],
+        where=_of_table(source, table),
+        version=pin.version,
+    )
     places = pc.index_in(read["row_id"], value_set=indexed["unit_id"].combine_chunks())
     is_unit = pc.is_valid(places)
     read, places = read.filter(is_unit), places.filter(is_unit)

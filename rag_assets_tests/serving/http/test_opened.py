@@ -69,7 +69,7 @@ def test_answers_are_kept_again_after_a_purge_that_changed_nothing(served):
 
 def test_it_is_ready_once_it_is_warm_and_says_why_it_is_not(served):
     assert served.version is None
-    with served._lock:
+    with served._shared.lock:
         assert "being opened" in served.not_ready()
     assert served.not_ready() == ""
     assert served.version == "1"

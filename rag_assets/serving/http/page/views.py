@@ -206,7 +206,13 @@ def search(request: Request, service: Served, opened: Answering) -> Response:
 def history(service: Served, text: str = "", before: str = "") -> Response:
     """What was asked, newest first."""
     wanted = AnswerFilter(user=service.user, text=text.strip() or None, before=before or None)
-    listed = find(service.answers, wanted, served=service.compared_with(), limit=LISTED)
+    listed = find(
+        service.answers,
+        wanted,
+        served=service.compared_with(),
+        limit=LISTED,
+        is_seen=service.may_see,
+    )
     return _page(
         "history",
         "History",

@@ -31,6 +31,7 @@ def history(
         served=service.compared_with(),
         limit=wanted.limit + 1,
         stale_only=wanted.stale,
+        is_seen=service.may_see,
     )
     entries = [bodies.HistoryEntry.of(each) for each in found[: wanted.limit]]
     goes_on = len(found) > wanted.limit
@@ -68,7 +69,7 @@ def replay(
     """Ask the question of one of your answers again, and tell what differs; nothing is kept."""
     found, served, notes = service.own(answer_id), service.served, ()
     if body.on == "kept":
-        done = replaying.replay(found, config=service.config)
+        done = replaying.replay(found, config=service.config, access=service.access)
         version, answer, notes = service.version_of(found), done.answer, done.notes
     else:
         opened = served.now() if body.on == "current" else served.at(int(body.on))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from rag_assets.documents.figures.page_pictures import picture_of
-from rag_assets.operations.explain.explaining import explain
+from rag_assets.operations.explain.explaining import explain, find_unit
 from rag_assets.serving.http.bodies import SearchBody, SearchReply, UnitFields, UnitId, UnitReply
 from rag_assets.serving.http.limits import VERSION
 from rag_assets.serving.http.opened import Opened
@@ -38,7 +38,8 @@ def unit(
     served = service.served
 
     def read(opened: Opened) -> UnitReply:
-        lineage = explain(served.store, served.config, unit_id=unit_id)
+        sight = opened.assistant.sight
+        lineage = explain(served.store, served.config, unit_id=unit_id, sight=sight)
         ids = _beside(opened, lineage.unit_id, distance=neighbours)
         units, place = _units(opened, ids), ids.index(lineage.unit_id)
         return UnitReply(
@@ -62,9 +63,10 @@ def page(
     """The page that a unit stands on, or its figure."""
     store, config = service.served.store, service.config
 
-    def drawn(_opened: Opened) -> bytes:
-        is_whole = len(unit_id) == WHOLE_ID
-        whole = unit_id if is_whole else explain(store, config, unit_id=unit_id).unit_id
+    def drawn(opened: Opened) -> bytes:
+        sight, whole = opened.assistant.sight, unit_id
+        if sight or len(unit_id) != WHOLE_ID:
+            whole = find_unit(store, config, unit_id=unit_id, sight=sight).unit_id
         return picture_of(store, config, variant=None, unit_id=whole, page=page, dpi=dpi).data
 
     data, version = service.served.unmoved(drawn)

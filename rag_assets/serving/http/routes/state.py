@@ -21,8 +21,10 @@ for_machines = APIRouter(tags=["state"])
 @router.get("/status", dependencies=[Depends(named)])
 def status(service: Served) -> StateStatus:
     """What is wrong, what runs now, and how sources and tables stand."""
-    config = service.config
-    return state_status(service.served.store, config, variants=list(config.variants))
+    config, store = service.config, service.served.store
+    found = state_status(store, config, variants=list(config.variants))
+    sight = service.served.sight
+    return found.seen_by(sight) if sight else found
 
 
 @router.get("/documents")
@@ -30,10 +32,13 @@ def documents(
     wanted: Annotated[DocumentsQuery, Query()], service: Served, version: VersionNow
 ) -> PageReply[DocumentReply]:
     """The documents, what became of each, and its versions; those with problems first."""
-    store, config = service.served.store, service.config
+    store, config, sight = service.served.store, service.config, service.served.sight
     parser = config.variant(serving_variant(store, config)).parser
     members = documents_of(store, families_table(config, parser))
-    known = {(each.source, each.uri): each for each in members}
+    hidden = {
+        each.family for each in members if sight and not sight.sees_document(each.source, each.uri)
+    } - {None}  # what is known of a version tells of the others
+    known = {(each.source, each.uri): each for each in members if each.family not in hidden}
     every = (
         DocumentReply(
             state="stale" if each.stale_since else "failed" if each.reason else "read",
@@ -41,6 +46,7 @@ def documents(
             member=known.get((each.source, each.document)),
         )
         for each in statuses_of(store, config, parser=parser)
+        if sight is None or sight.sees_document(each.source, each.document)
     )
     found = [each for each in every if wanted.fits(each)]
     return PageReply(index_version=version, total=len(found), entries=wanted.page(found))
