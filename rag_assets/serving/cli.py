@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "Build and inspect": "plan documents tables export",
     "Search and measure": "lookup explain questions evaluate experiment judge",
     "Swap a model or a setting": "training variants preview backfill promote rollback history",
-    "Operate": "acknowledge doctor alerts clean-up purge",
+    "Operate": "acknowledge doctor alerts keys clean-up purge",
     "Answers": "report answers replay verify cite",
 }
 """The commands by what they are for, in the order in which they are needed; each is a module."""

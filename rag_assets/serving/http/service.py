@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,9 @@ from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
+from rag_assets.serving.callers import NOBODY, Caller
 from rag_assets.serving.http import bodies
+from rag_assets.serving.http.admission import Asking
 from rag_assets.serving.http.bodies import AskBody, FilterBody, HitReply, ReportBody
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.opened import UNPROMOTED, Opened, ServedIndex
@@ -42,12 +44,21 @@ class Service:
 
     config: Config
     served: ServedIndex
-    user: str
-    """The user who asks: the person at this machine."""
     metrics: Metrics
+    caller: Caller = NOBODY
+    """Who asks: each request has its own `asked_by`."""
     streams: AnswerStreams = field(default_factory=AnswerStreams)
     to_label: dict[str, "Mapping[str, ToJudge]"] = field(default_factory=dict)
     """The items that were gathered last to be labelled, by what is labelled."""
+
+    def asked_by(self, caller: Caller) -> "Service":
+        """The same service, for one who asks."""
+        return replace(self, caller=caller)
+
+    @property
+    def user(self) -> str:
+        """The name of who asks, by which answers are kept."""
+        return self.caller.name
 
     @property
     def answers(self) -> "AnswersFile":
@@ -57,18 +68,19 @@ class Service:
         return answers_of(self.served.store)
 
     def own(self, answer_id: str) -> KeptAnswer:
-        """A kept answer of who asks.
+        """A kept answer of who asks; to an *admin*, of anybody.
 
         Raises:
-            UnknownIdError: There is none of that id, or somebody else asked.
+            UnknownIdError: There is none of that id, or somebody else asked: nobody is told which.
         """
         from rag_assets.answering.record.listing import one
         from rag_assets.identity import UnknownIdError
 
-        kept = one(self.answers, answer_id)
-        if kept.context.user != self.user:
-            raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
-        return kept
+        with suppress(UnknownIdError):
+            kept = one(self.answers, answer_id)
+            if kept.context.user == self.user or self.caller.may("admin"):
+                return kept
+        raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
 
     def labelling(self, of: str, *, anew: bool) -> "Labelling":
         """What who asks labels; `anew` gathers the items again.
@@ -209,13 +221,22 @@ def filters_of(opened: Opened, body: FilterBody) -> Filters:
     return filters
 
 
-async def service_of(request: Request) -> Service:
-    """The service of the app that handles `request`."""
-    return request.app.state.service
+async def service_of(request: Request, caller: Asking) -> Service:
+    """The service of the app that handles `request`, for who asks."""
+    return request.app.state.service.asked_by(caller)
 
 
 Served = Annotated[Service, Depends(service_of)]
 """The service, as a parameter of a route."""
+
+
+async def service_of_nobody(request: Request) -> Service:
+    """The service of the app, for whoever gave no key."""
+    return request.app.state.service
+
+
+ServedOpenly = Annotated[Service, Depends(service_of_nobody)]
+"""The service, as a parameter of a route that needs no key and tells nothing of the index."""
 
 
 def named(request: Request, service: Served) -> str:

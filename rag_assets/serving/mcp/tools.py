@@ -21,6 +21,7 @@ from rag_assets.retrieval.mentions import (
     SoughtText,
 )
 from rag_assets.schemas import HEADINGS
+from rag_assets.serving.callers import CALLER
 from rag_assets.serving.commands.verify import MARKS, against
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import FilterBody, Plan, Query, UnitId
@@ -77,7 +78,12 @@ Place = Annotated[str, Field(max_length=bodies.LONGEST_QUERY, description="`sour
 class AgentTools:
     """The tools over what serves."""
 
-    service: Service
+    of_all: Service
+
+    @property
+    def service(self) -> Service:
+        """The service, for who asks."""
+        return self.of_all.asked_by(CALLER.get())
 
     def search(
         self,
