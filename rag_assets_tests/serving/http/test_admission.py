@@ -1,16 +1,21 @@
 """Who is let in: keys and their ends, logins on the page, proxies, and wrong keys."""
 
+import json
 import logging
 import re
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
 
 import anyio
 import pytest
 from mcp import Client
 from starlette.testclient import TestClient
 
+from rag_assets import config as configuration
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config
+from rag_assets.serving import cli
 from rag_assets.serving.callers import CALLER, SCOPES, Caller
 from rag_assets.serving.http import admission
 from rag_assets.serving.http.admission import MOST_WRONG_KEYS, SESSION
@@ -21,6 +26,7 @@ from rag_assets.serving.http.streams import Event
 from rag_assets.serving.keys import KeysFile
 from rag_assets.serving.mcp.server import server_of
 
+REPOSITORY = Path(__file__).parents[3]
 NEEDS_NO_KEY = {
     "GET /healthz",
     "GET /readyz",
@@ -343,3 +349,14 @@ def test_a_tool_that_is_offered_with_a_language_model_states_its_scope():
 
     [content] = anyio.run(refused).content
     assert "this needs the scope read" in content.text
+
+
+def test_the_entry_for_the_registry_names_this_release_and_a_command():
+    told = json.loads((REPOSITORY / "server.json").read_text("utf-8"))
+    [package] = told["packages"]
+    assert told["version"] == package["version"] == version("rag-assets")
+    assert package["identifier"] == "rag-assets"
+    [command] = (each["value"] for each in package["packageArguments"])
+    assert command in " ".join(cli.COMMANDS.values()).split()
+    [given] = (each["name"] for each in package["environmentVariables"])
+    assert given == configuration.PATH_VARIABLE
