@@ -118,9 +118,8 @@ class PageRoute(APIRoute):
                 raise
             except HTTPException as error:
                 if error.status_code == HTTPStatus.UNAUTHORIZED:
-                    if request.method == "GET":
-                        return _login_page(request.url.replace(scheme="", netloc=""))
-                    return _login_page(f"{ROOT.get()}/", error.detail)
+                    url = request.url.replace(scheme="", netloc="")
+                    return _login_page(str(url) if request.method == "GET" else f"{ROOT.get()}/")
                 return _page("problem", "Problem", error.status_code, detail=error.detail)
             except Exception as error:  # told to the reader as it is told to programs
                 told = of_error(error, statuses())
@@ -159,10 +158,14 @@ async def log_in(request: Request) -> Response:
     is_here = LOOPBACK.fullmatch(request.headers["host"]) is not None
     if not is_here and request.headers.get("origin", "").startswith("http://"):
         raise HTTPException(HTTPStatus.FORBIDDEN, NOT_ENCRYPTED)
-    admission: Admission = request.app.state.admission
-    token = admission.log_in(str(form.get("key", "")), request.scope)
     to = str(form.get("to", ""))
-    reply = RedirectResponse(to if OWN_PLACE.match(to) else f"{ROOT.get()}/", HTTPStatus.SEE_OTHER)
+    to = to if OWN_PLACE.match(to) else f"{ROOT.get()}/"
+    admission: Admission = request.app.state.admission
+    try:
+        token = admission.log_in(str(form.get("key", "")), request.scope)
+    except HTTPException as error:
+        return _login_page(to, error)
+    reply = RedirectResponse(to, HTTPStatus.SEE_OTHER)
     reply.set_cookie(
         SESSION,
         token,
@@ -404,8 +407,11 @@ def _page(
     return HTMLResponse(page, status)
 
 
-def _login_page(back_to: object, told: str = "") -> HTMLResponse:
-    return _page("login", "Log in", HTTPStatus.UNAUTHORIZED, told=told, back_to=back_to)
+def _login_page(back_to: str, refused: HTTPException | None = None) -> HTMLResponse:
+    status, told = HTTPStatus.UNAUTHORIZED, ""
+    if refused:
+        status, told = refused.status_code, refused.detail
+    return _page("login", "Log in", status, told=told, back_to=back_to)
 
 
 def _checked(kind: type[Checked], values: Mapping[str, object]) -> Checked:
