@@ -261,7 +261,8 @@ class AgentTools:
                 columns=[each.name for each in page.columns] if page else [],
             )
             room = room_of(max_tokens, made)
-            sentences = [] if at.offset else fitting(_said(found.sentences, opened), room // 2)
+            said = _said(found.sentences, opened, room // 2 - 1)
+            sentences = [] if at.offset else fitting(said, room // 2)
             room -= sum(len(json_of(each)) + 1 for each in sentences)
             rows = fitting(_rows(page, opened) if page else (), room)
             following = at.behind(len(rows), made.total)
@@ -391,7 +392,8 @@ class AgentTools:
                         sentences=[],
                     )
                     room = room_of(max_tokens, made)
-                    sentences = fitting(_said(each.sentences, opened, is_compared=True), room)
+                    said = _said(each.sentences, opened, room - 1, is_compared=True)
+                    sentences = fitting(said, room)
                     return made.model_copy(update={"sentences": sentences})
         raise AssertionError("the answer is the last that a stream gives")
 
@@ -430,16 +432,20 @@ def _placed(
 
 
 def _said(
-    sentences: "Iterable[Sentence]", opened: "Opened", *, is_compared: bool = False
+    sentences: "Iterable[Sentence]", opened: "Opened", room: int, *, is_compared: bool = False
 ) -> Iterator[told.SaidSentence]:
+    """The sentences, each in at most about `room` characters: its addresses go before its words."""
     for each in sentences:
         links = links_of(each.citations, {}, opened.index_version)
-        urls = [link.url for link in links if link.url]
-        yield told.SaidSentence(
-            text=shortened(each.text, SENTENCE),
+        urls = [link.url for link in links if link.url and len(link.url) <= LONGEST_URL][:MOST_URLS]
+        made = told.SaidSentence(
+            text=shortened(each.text, min(SENTENCE, room // 2)),
             note=each.mark.strip() or None if is_compared else None,
-            urls=[each for each in urls if len(each) <= LONGEST_URL][:MOST_URLS],
+            urls=urls,
         )
+        while made.urls and len(json_of(made)) > room:
+            made = made.model_copy(update={"urls": made.urls[:-1]})
+        yield made
 
 
 def _rows(page: bodies.RowsReply, opened: "Opened") -> Iterator[told.LookedUpRow]:
