@@ -268,7 +268,7 @@ def _refuse(scope: Scope, *, needs_keys: bool) -> None:
     """Refuse a request that is not for this server, is of another site, or is too large."""
     headers = Headers(scope=scope)
     host, origin = headers.get("host", ""), headers.get("origin")
-    if not needs_keys and not LOOPBACK.fullmatch(host):
+    if not LOOPBACK.fullmatch(host) and not (needs_keys and host):
         raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, ELSEWHERE)
     own = (None, f"http://{host}", *([f"https://{host}"] if needs_keys else []))
     if scope["method"] not in SAFE_METHODS and origin not in own:

@@ -192,6 +192,11 @@ def test_wrong_keys_are_told_to_wait_and_logged_without_the_key(served, caplog, 
     assert served.with_key(given).get("/metrics").status_code == 200
 
 
+def test_a_request_that_names_no_server_is_refused(served):
+    reply = served.with_key(served.key()).get("/metrics", headers={"Host": ""})
+    assert reply.status_code == 421
+
+
 def test_a_file_of_keys_that_cannot_be_read_lets_nobody_in(served, caplog):
     given = served.key("anna")
     served.keys.path.write_text("[{}]", "utf-8")
