@@ -41,8 +41,9 @@ CHUNKS, A_ROW_FOR = 31, 10
 """Of a document, as `scale.py` cuts them; so many units for each row of the table."""
 TOKENS, FEWEST, CHARACTERS = 8_000, 500, 4
 PAGES = 5
-AT_ONCE = 8
-"""Calls that are given up together."""
+GREPS, ANSWERS = 8, 4
+"""Calls that are given up together. A call has its place until its thread ends, and that of an answer
+ends when its model does: so no more answers are given up than half of the places of two cores."""
 SECONDS_BEFORE, SECONDS_AFTER = 0.5, 20.0
 """When they are given up, and how long a call may take then."""
 SLOW_SECONDS = 60.0
@@ -182,10 +183,12 @@ class Told:
                 print(f"not refused as it should be: {tool} {arguments}: {text_of(reply)[:300]}")
         return refused
 
-    async def given_up(self, has_begun: Callable[[], bool], tool: str, arguments: dict) -> float:
+    async def given_up(
+        self, has_begun: Callable[[], bool], calls: int, tool: str, arguments: dict
+    ) -> float:
         """Seconds of a call after several at once were given up, a moment after they began."""
         async with anyio.create_task_group() as group:
-            for _ in range(AT_ONCE):
+            for _ in range(calls):
                 group.start_soon(partial(self.client.call_tool, tool, arguments))
             while not has_begun():
                 await anyio.sleep(0.01)
@@ -275,9 +278,9 @@ async def asked_by_client(
         await told.every_tool()
         read, refused = await told.resources(), await told.refusals()
         pattern = {"pattern": r"(\w+ ){3}rod (\w+ )+rack", "is_pattern": True}
-        after_work = await told.given_up(lambda: True, "grep", pattern)
+        after_work = await told.given_up(lambda: True, GREPS, "grep", pattern)
         asked, before = {"question": SLOWLY, "domain": "document"}, model.calls
-        after_model = await told.given_up(lambda: model.calls > before, "answer", asked)
+        after_model = await told.given_up(lambda: model.calls > before, ANSWERS, "answer", asked)
     for each in told.wrong:
         print(f"{transport}: wrong: {each}"[:600])
     for tool in sorted(told.seconds):
@@ -288,9 +291,9 @@ async def asked_by_client(
         equal(f"{transport}: replies that are wrong or beyond their budget", len(told.wrong), 0),
         equal(f"{transport}: resources that were read", read, 2),
         equal(f"{transport}: wrong calls refused with what is allowed", refused, len(REFUSED)),
-        at_most(f"{transport}: seconds after {AT_ONCE} greps given up", after_work, SECONDS_AFTER),
+        at_most(f"{transport}: seconds after {GREPS} greps given up", after_work, SECONDS_AFTER),
         at_most(
-            f"{transport}: seconds after {AT_ONCE} answers given up", after_model, SECONDS_AFTER
+            f"{transport}: seconds after {ANSWERS} answers given up", after_model, SECONDS_AFTER
         ),
     ]
 
