@@ -42,8 +42,8 @@ CHUNKS, A_ROW_FOR = 31, 10
 TOKENS, FEWEST, CHARACTERS = 8_000, 500, 4
 PAGES = 5
 GREPS, ANSWERS = 8, 4
-"""Calls that are given up together. A call has its place until its thread ends, and that of an answer
-ends when its model does: so no more answers are given up than half of the places of two cores."""
+"""Calls that are given up together. A call has its place until its thread ends, and that of an
+answer ends when its model does: no more are given up than half of the places of two cores."""
 SECONDS_BEFORE, SECONDS_AFTER = 0.5, 20.0
 """When they are given up, and how long a call may take then."""
 SLOW_SECONDS = 60.0
