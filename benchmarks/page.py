@@ -3,10 +3,10 @@
 usage: page.py [--demo FOLDER] [--screenshots FOLDER] [--quotes 200] [--without-browser]
 
 A copy of the demo gets documents and table cells that try to break a page, and is brought up to
-date. `rag-assets serve` is started on it twice: without a language model, and with one that plays a
-script. Chromium then does what people do. It comes from `RAG_ASSETS_CHROMIUM` or the path; without
-one, that half is left out, and the last line says so. axe-core is fetched from the npm registry and
-kept in the user's cache.
+date. `rag-assets serve` is started on it three times: without a language model, with one that plays
+a script, and once there is a key, by which one has to log in. Chromium then does what people do. It
+comes from `RAG_ASSETS_CHROMIUM` or the path; without one, that half is left out, and the last line
+says so. axe-core is fetched from the npm registry and kept in the user's cache.
 
 Marks are compared with what another engine says: sentences of chunks of real PDFs (those of the
 demo, and of the shared data where it lies beside the project) are placed by the evidence card, and
@@ -16,6 +16,7 @@ by the boxes that PyMuPDF gives for the same words, line by line.
 import argparse
 import hashlib
 import io
+import json
 import os
 import random
 import re
@@ -101,6 +102,8 @@ class Here:
     url: str
     home: Path
     shots: Path | None
+    key: str = ""
+    """With which one logs in."""
 
     @contextmanager
     def page(self, *, width: int = WIDTH, scripts: bool = True) -> "Generator[Page]":
@@ -133,6 +136,7 @@ class Here:
 Check = Callable[[Here], None]
 WITHOUT_MODEL: dict[str, Check] = {}
 WITH_MODEL: dict[str, Check] = {}
+WITH_KEYS: dict[str, Check] = {}
 
 
 def check(checks: dict[str, Check], name: str) -> Callable[[Check], Check]:
@@ -466,6 +470,52 @@ def stopped(here: Here) -> None:
         assert ask(page, COMPUTED) == "computed"
 
 
+@check(WITH_KEYS, "with the keyboard alone: log in by a key, land where one wanted to, log out")
+def logged_in(here: Here) -> None:
+    with here.page() as page:
+        page.goto(f"{here.url}/search?query=steel")
+        page.locator("#key:focus").wait_for()
+        page.keyboard.type("rag_00000000_wrong")
+        page.keyboard.press("Enter")
+        page.locator("#problem[role=alert]", has_text="this is no key").wait_for()
+        page.locator("#key:focus").wait_for()
+        page.keyboard.type(here.key)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search?query=steel")
+        page.locator(".results li").first.wait_for()
+        [cookie] = page.context.cookies()
+        assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Lax"), cookie
+        assert here.key not in f"{cookie} {page.url} {page.content()}"
+        assert not page.evaluate("document.cookie"), "no script reads it"
+        assert not page.locator("nav a[href='/label']").count(), "the key has no such scope"
+        _tab_to(page, "header form button", backwards=True)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/login")
+        page.goto(f"{here.url}/history")
+        page.locator("#key").wait_for()
+
+
+def serious_at_the_door(here: Here, axe: str) -> int:
+    """What axe-core finds that is serious or critical where one logs in, and once one did."""
+    found = 0
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        context = here.browser.new_context(color_scheme=scheme, bypass_csp=True)
+        page = context.new_page()
+        for given in ("", "rag_00000000_wrong", here.key):
+            page.goto(f"{here.url}/search?query=steel")
+            if given:
+                page.fill("#key", given)
+                page.press("#key", "Enter")
+                page.locator("#problem[role=alert], .results li").first.wait_for()
+            page.evaluate(axe)
+            for each in page.evaluate("axe.run()")["violations"]:
+                print("axe:", scheme, page.url, each["id"], each["impact"])
+                found += each["impact"] in ("serious", "critical")
+        context.close()
+    return found
+
+
 def written_by(body: dict) -> Behaviour:
     """What the scripted model answers."""
     told = str(body["messages"])
@@ -613,6 +663,13 @@ def browsed(config: Path, chromium: str, shots: Path | None) -> Iterator[Bound]:
             config.write_text(f"{told}\n{added}", "utf-8")
             with serving(config) as url:
                 yield from held(WITH_MODEL, Here(browser, url, config.parent, shots))
+        made = rag_assets("keys", "create", "anna", "--json", config=config)
+        key = json.loads(made.output)["key"]
+        with serving(config) as url:
+            here = Here(browser, url, config.parent, shots, key)
+            yield from held(WITH_KEYS, here)
+            found = serious_at_the_door(here, axe_source())
+            yield equal("serious findings of axe-core at the login", found, 0)
         browser.close()
 
 

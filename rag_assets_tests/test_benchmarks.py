@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).parents[1]
 AT_NIGHT = {
     "batched_search": ("--units", "300", "--queries", "4", "--repeat", "1"),
     "holes": ("--attacks", "1", "--without-worst"),
+    "mcp_client": ("--units", "1000"),
 }
 
 

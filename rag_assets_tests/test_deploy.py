@@ -299,14 +299,14 @@ def test_the_dagster_ui_which_has_no_login_is_published_on_this_machine_only():
     assert "basic_auth" in (DEPLOY / "Caddyfile").read_text("utf-8")
 
 
-def test_the_page_which_has_no_login_is_led_to_on_this_machine_only():
-    serve, page = COMPOSE["services"]["serve"], COMPOSE["services"]["page"]
+def test_the_page_needs_keys_and_is_published_on_this_machine_only():
+    serve = COMPOSE["services"]["serve"]
 
-    assert "--host" not in serve["command"]
-    assert serve["network_mode"] == "service:page"
+    assert "--host 0.0.0.0" in serve["command"], "so that nobody comes in without a key"
     [port] = re.findall(r"--port (\d+)", serve["command"])
-    assert page["command"].endswith(f"--to 127.0.0.1:{port}")
+    assert serve["ports"] == [f"127.0.0.1:{port}:{port}"]
     assert f"127.0.0.1:{port}/healthz" in serve["healthcheck"]["test"]
+    assert f"reverse_proxy serve:{port}" in (DEPLOY / "Caddyfile").read_text("utf-8")
 
 
 def test_nothing_of_ours_runs_as_root():

@@ -1,9 +1,10 @@
 """The sections of operation: `serving`, `schedule`, `execution` and `clean_up`."""
 
 import re
-from typing import Literal, TypeAlias
+from ipaddress import ip_address, ip_network
+from typing import Literal, Self, TypeAlias
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from rag_assets.config.base import MOST_SECONDS, ExtendedSection, Section, Slug
 
@@ -16,6 +17,50 @@ MOST_DAYS = 36_500
 ExecutionPlace: TypeAlias = Literal["in_process", "processes", "ray"]
 
 
+class Proxy(Section):
+    """A proxy before the server, whose headers are believed."""
+
+    addresses: tuple[str, ...] = Field(
+        min_length=1, description="its addresses or networks: from others no header is believed"
+    )
+    user_header: str | None = Field(
+        None, description="its header with the name of who logged in there; none: keys alone count"
+    )
+    groups_header: str | None = Field(
+        None, description="its header with their groups, separated by commas"
+    )
+    scopes: tuple[Literal["read", "feedback", "label"], ...] = Field(
+        ("read", "feedback"), description="what those may do who logged in there"
+    )
+
+    @field_validator("addresses")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            try:
+                ip_network(each)
+            except ValueError as error:
+                raise ValueError(
+                    f"{each} is no address or network such as 127.0.0.1 or 10.1.0.0/16"
+                ) from error
+        return value
+
+    @model_validator(mode="after")
+    def _groups_are_of_users(self) -> Self:
+        if self.groups_header and not self.user_header:
+            raise ValueError("groups_header: give user_header too, or nobody is in these groups")
+        return self
+
+    def is_at(self, address: str) -> bool:
+        """Whether an address is one of its own."""
+        try:
+            found = ip_address(address)
+        except ValueError:
+            return False
+        plain = getattr(found, "ipv4_mapped", None) or found
+        return any(plain in ip_network(each) for each in self.addresses)
+
+
 class Serving(Section):
     """What answers queries."""
 
@@ -26,6 +71,7 @@ class Serving(Section):
     public_url: str = Field(
         "", description="where people open the page: citations of agents lead there"
     )
+    proxy: Proxy | None = Field(None, description="a proxy before the server")
 
     @field_validator("root_path")
     @classmethod

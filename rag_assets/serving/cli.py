@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "Look into it": "documents tables variants",
     "Measure and train": "questions evaluate experiment judge training",
     "Answers": "report answers",
-    "Operate": "doctor alerts clean-up explain-access",
+    "Operate": "doctor alerts keys explain-access clean-up",
 }
 """The commands by what they are for, in the order in which they are needed."""
 

@@ -24,6 +24,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Answer one client until it leaves."""
     from rag_assets.answering.assistant import open_models
+    from rag_assets.serving.callers import person_here
     from rag_assets.serving.http.metrics import Metrics
     from rag_assets.serving.http.opened import ServedIndex
     from rag_assets.serving.http.service import Service
@@ -33,6 +34,6 @@ def run(options: argparse.Namespace) -> Reply:
     with open_models(config) as models:
         served = ServedIndex(config, models)
         threading.Thread(target=served.not_ready, daemon=True).start()
-        service = Service(config, served, user, Metrics(config))
-        run_on_stdio(service, has_writer=models.writer is not None)
+        service = Service(config, served, Metrics(config))
+        run_on_stdio(service, person_here(user), has_writer=models.writer is not None)
     return Reply(record={"stopped": True}, text="")

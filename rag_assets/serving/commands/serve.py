@@ -27,10 +27,17 @@ SECONDS_TO_END = 30
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("--host", default=LOOPBACK[0], help="address of this machine to listen on")
+    command.add_argument(
+        "--host",
+        default=LOOPBACK[0],
+        help="address of this machine to listen on; beyond 127.0.0.1 everybody needs a key",
+    )
     command.add_argument("--port", type=int, default=PORT, help=f"port (default: {PORT})")
     command.add_argument(
-        "--user", default=None, help="who asks: answers are kept by this name (default: your login)"
+        "--user",
+        default=None,
+        help="who asks while nobody needs a key: answers are kept by this name (default: your "
+        "login)",
     )
 
 
@@ -40,18 +47,21 @@ def run(options: argparse.Namespace) -> Reply:
     from sse_starlette.sse import AppStatus
 
     from rag_assets.answering.assistant import open_models
+    from rag_assets.serving.http.admission import Admission
     from rag_assets.serving.http.app import app_of
     from rag_assets.serving.http.connections import Connection
     from rag_assets.serving.http.limits import MOST_CONNECTIONS
 
-    if options.host not in LOOPBACK:
-        raise UsageError(
-            f"--host {options.host}: there is no login yet, so that only this machine may connect: "
-            f"leave it out, or name one of {', '.join(LOOPBACK)}"
-        )
     config, user = configuration.load(), options.user or login()
+    is_loopback = options.host in LOOPBACK
+    if not is_loopback and not Admission(config, user=user, is_loopback=False).lets_somebody_in:
+        raise UsageError(
+            f"--host {options.host}: beyond this machine everybody needs a key, and none is good: "
+            "make one with rag-assets keys create NAME, or name a proxy with a login in "
+            "serving.proxy (docs/serving.md)"
+        )
     with _listening(options) as listening, open_models(config) as models:
-        app = app_of(config, models, user=user)
+        app = app_of(config, models, user=user, is_loopback=is_loopback)
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{listening.getsockname()[1]}{config.serving.root_path}"
         say(f"Open {url} in a browser; the API is at {url}/v1. Stop it with Ctrl-C.")
@@ -62,6 +72,7 @@ def run(options: argparse.Namespace) -> Reply:
                 http=Connection,
                 ws="none",
                 limit_concurrency=MOST_CONNECTIONS,
+                proxy_headers=False,  # `admission` tells which of them are believed
                 log_level="warning",
                 server_header=False,
                 timeout_graceful_shutdown=SECONDS_TO_END,

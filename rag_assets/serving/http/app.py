@@ -14,6 +14,7 @@ from starlette.routing import Route
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.config import Config, ConfigError
 from rag_assets.serving.http import problems
+from rag_assets.serving.http.admission import Admission
 from rag_assets.serving.http.limits import RequestLimits
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.opened import ServedIndex
@@ -22,26 +23,31 @@ from rag_assets.serving.http.routes import answering, history, searching, state,
 from rag_assets.serving.http.service import Service
 from rag_assets.serving.mcp.server import AgentEndpoint
 
-ROUTES = (searching.router, answering.router, tables.router, history.router, state.router)
+ROUTES = (
+    *(searching.router, answering.router, tables.router),
+    *(history.router, history.opinions, state.router),
+)
 AT_ONCE = max(2, os.cpu_count() or 1)
 """Requests in work at the same time: models and tables share the cores of the machine anyway."""
 WAITING = 4
 """Times as many, where a language model writes: most of them wait for it."""
 
 
-def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
+def app_of(config: Config, models: AnswerModels, *, user: str, is_loopback: bool = True) -> FastAPI:
     """The API and the page over what serves.
 
     Args:
         config: Names the state.
         models: The language models that help to answer.
-        user: Who asks, by whom answers are kept.
+        user: Who asks while nobody needs a key: answers are kept by this name.
+        is_loopback: Whether the server listens on this machine alone.
 
     Raises:
         ConfigError: `serving.root_path` begins like a route.
     """
     metrics = Metrics(config)
-    service = Service(config, ServedIndex(config, models), user, metrics)
+    service = Service(config, ServedIndex(config, models), metrics)
+    admission = Admission(config, user=user, is_loopback=is_loopback)
 
     agents = AgentEndpoint(service, has_writer=models.writer is not None)
     at_once = AT_ONCE * (WAITING if models.writer else 1)
@@ -63,19 +69,21 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
         redoc_url=None,
         separate_input_output_schemas=False,
     )
-    app.state.service = service
+    app.state.service, app.state.admission = service, admission
     app.openapi = cache(partial(problems.described, app.openapi))
     problems.install(app)
     for router in ROUTES:
         app.include_router(router, responses=dict(problems.RESPONSES))
     app.include_router(state.for_machines)
-    app.include_router(views.router)
+    for router in views.ROUTERS:
+        app.include_router(router)
     app.mount("/static", views.files)
     app.router.routes.append(Route("/mcp", agents, methods=["POST"], include_in_schema=False))
     if (root := config.serving.root_path) and root.split("/")[1] in _first_names(app):
         raise ConfigError(f"serving.root_path: {root} begins like an address of the server: rename")
     app.add_middleware(
         RequestLimits,
+        admission=admission,
         metrics=metrics,
         at_once=at_once,
         root=root,
@@ -86,6 +94,7 @@ def app_of(config: Config, models: AnswerModels, *, user: str) -> FastAPI:
 
 def _first_names(app: FastAPI) -> set[str]:
     """The first part of each address: a path below which a proxy shows them cannot begin so."""
-    own = (*views.router.routes, *state.for_machines.routes, *app.routes, *ROUTES)
+    pages = (route for router in views.ROUTERS for route in router.routes)
+    own = (*pages, *state.for_machines.routes, *app.routes, *ROUTES)
     paths = (getattr(each, "path", "") or getattr(each, "prefix", "") for each in own)
     return {path.split("/")[1] for path in paths if path}

@@ -410,6 +410,8 @@ class HistoryQuery(Body):
     """Question or answer contains it."""
     stale: bool = False
     """Whether only answers are wanted with a sentence whose source changed."""
+    user: Name | None = None
+    """Who asked, if not you: to read answers of others needs the scope *admin*."""
 
 
 class HistoryEntry(ReplyBody):

@@ -1,7 +1,8 @@
 """Who may connect, how much may be sent, how many are served at once, and what browsers may do.
 
-The server listens on this machine alone, without a login. A page of another site that a browser
-shows could still send requests here: they are refused by the names in `Host` and `Origin`.
+Who asks is told by `admission`. A page of another site that a browser shows could send requests
+here in their name: they are refused by the name in `Origin`, and where nobody needs a key, by that
+in `Host`.
 
 Few requests are in work at a time. A request has its place until its reply begins, however slowly
 that is read then; a thread that works for nobody any more has it until it ends, which it does at
@@ -22,6 +23,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag_assets.serving.http.admission import Admission
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.problems import of_error, problem, statuses
 from rag_assets.workers import abandoned_once
@@ -41,11 +43,16 @@ SECONDS_TO_ANSWER = 120.0
 LATE = f"this took longer than {SECONDS_TO_ANSWER:.0f} seconds: ask for less, or filter"
 SLOW = f"the request did not arrive within {SECONDS_TO_SEND:.0f} seconds"
 TOO_LARGE = f"a request has at most {MOST_BYTES:,} bytes"
-ELSEWHERE = "this server answers requests to localhost and 127.0.0.1 alone"
-FOREIGN = "a page of another site may not send requests here"
+ELSEWHERE = (
+    "this server answers requests to localhost and 127.0.0.1 alone, until there are keys "
+    "(rag-assets keys create)"
+)
+FOREIGN = (
+    "a page of another site may not send requests here; if this is its own page, have the proxy "
+    "before it hand on the name in Host"
+)
 AGAIN = {"Retry-After": "1"}
 BUSY = "too many requests wait already: try again in a moment"
-OWN_NAME = re.compile(rf"^https?://{LOOPBACK.pattern}(?=/)", re.ASCII | re.IGNORECASE)
 ALWAYS = ("/healthz", "/readyz", "/metrics", "/static/")
 """Answered however many requests wait."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -91,6 +98,7 @@ class RequestLimits:
         self,
         app: ASGIApp,
         *,
+        admission: Admission,
         metrics: Metrics,
         at_once: int,
         version: Callable[[], str | None],
@@ -101,7 +109,7 @@ class RequestLimits:
         `version` is that of replies that no index gave. All addresses begin with `root`, which a
         proxy may have taken away.
         """
-        self._root = root
+        self._root, self._admission = root, admission
         self._app, self._metrics, self._version = app, metrics, version
         self._places = asyncio.Semaphore(at_once)
         self._counts: Counter[str] = Counter()
@@ -116,6 +124,7 @@ class RequestLimits:
             send = _without_body(send)
         scope = self._below_root(scope)
         began, status, state = time.perf_counter(), 0, scope.setdefault("state", {})
+        host = Headers(scope=scope).get("host", "")
 
         async def told(message: Message) -> None:
             nonlocal status
@@ -124,7 +133,7 @@ class RequestLimits:
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 if place := headers.get("location"):  # of this server: its name is the proxy's
-                    headers["location"] = OWN_NAME.sub("", place)
+                    headers["location"] = re.sub(rf"^https?://{re.escape(host)}(?=/)", "", place)
                 version = state.get("index_version") or self._version()
                 if version and not headers.get("content-type", "").startswith("text/event-stream"):
                     headers.setdefault(VERSION, version)
@@ -148,7 +157,8 @@ class RequestLimits:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on; raises HTTPException where it is refused."""
-        _refuse(scope)
+        _refuse(scope, needs_keys=self._admission.needs_keys)
+        scope["state"]["caller"] = self._admission.caller_of(scope)
         is_first = scope["path"].removeprefix(self._root).startswith(ALWAYS)
         with self._counted("sending", MOST_CONNECTIONS if is_first else MOST_SENDING):
             try:
@@ -254,13 +264,14 @@ def _without_body(send: Send) -> Send:
     return told
 
 
-def _refuse(scope: Scope) -> None:
+def _refuse(scope: Scope, *, needs_keys: bool) -> None:
     """Refuse a request that is not for this server, is of another site, or is too large."""
     headers = Headers(scope=scope)
     host, origin = headers.get("host", ""), headers.get("origin")
-    if not LOOPBACK.fullmatch(host):
+    if not LOOPBACK.fullmatch(host) and not (needs_keys and host):
         raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, ELSEWHERE)
-    if scope["method"] not in SAFE_METHODS and origin not in (None, f"http://{host}"):
+    own = (None, f"http://{host}", *([f"https://{host}"] if needs_keys else []))
+    if scope["method"] not in SAFE_METHODS and origin not in own:
         raise HTTPException(HTTPStatus.FORBIDDEN, FOREIGN)
     if int(headers.get("content-length") or 0) > MOST_BYTES:
         raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE)

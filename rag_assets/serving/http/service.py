@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 from pydantic import TypeAdapter
-from starlette.requests import HTTPConnection
 
 from rag_assets.answering.answer import Answer, to_json
 from rag_assets.answering.asking import Asked, Planned, Retrieved
@@ -18,7 +17,9 @@ from rag_assets.citations.sentences import Sentence
 from rag_assets.config import Config
 from rag_assets.retrieval.access import EVERYTHING, Access
 from rag_assets.retrieval.filters import Filters
+from rag_assets.serving.callers import NOBODY, Caller
 from rag_assets.serving.http import bodies
+from rag_assets.serving.http.admission import Asking
 from rag_assets.serving.http.bodies import AskBody, FilterBody, HitReply, ReportBody
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.opened import UNPROMOTED, Opened, ServedIndex
@@ -45,21 +46,27 @@ class Service:
 
     config: Config
     served: ServedIndex
-    user: str
-    """The user who asks: the person at this machine."""
     metrics: Metrics
+    caller: Caller = NOBODY
+    """Who asks: each request has its own `asked_by`."""
     streams: AnswerStreams = field(default_factory=AnswerStreams)
     to_label: dict[str, "Mapping[str, ToJudge]"] = field(default_factory=dict)
     """The items that were gathered last to be labelled, by what is labelled."""
+
+    def asked_by(self, caller: Caller) -> "Service":
+        """The same service, for one who asks: it finds and shows what they may see."""
+        access = Access(None if caller.may("admin") else caller.groups).within(self.config)
+        return replace(self, caller=caller, served=self.served.seen_by(access))
+
+    @property
+    def user(self) -> str:
+        """The name of who asks, by which answers are kept."""
+        return self.caller.name
 
     @property
     def access(self) -> Access:
         """What who asks may see."""
         return self.served.access
-
-    def seen_by(self, access: Access) -> "Service":
-        """The service for one request of somebody who may see so much."""
-        return replace(self, served=self.served.seen_by(access.within(self.config)))
 
     @property
     def answers(self) -> "AnswersFile":
@@ -69,18 +76,19 @@ class Service:
         return answers_of(self.served.store)
 
     def own(self, answer_id: str) -> KeptAnswer:
-        """A kept answer of who asks.
+        """A kept answer of who asks; to an *admin*, of anybody.
 
         Raises:
             UnknownIdError: There is none of that id, somebody else asked, or it holds what may not
-                be seen any more.
+                be seen any more: nobody is told which.
         """
         from rag_assets.answering.record.listing import one
         from rag_assets.identity import UnknownIdError
 
-        with suppress(UnknownIdError):  # what is not there and what is hidden are told alike
+        with suppress(UnknownIdError):
             kept = one(self.answers, answer_id)
-            if kept.context.user == self.user and self.may_see(kept):
+            is_theirs = kept.context.user == self.user or self.caller.may("admin")
+            if is_theirs and self.may_see(kept):
                 return kept
         raise UnknownIdError(f"you have no kept answer {answer_id}: the history lists yours")
 
@@ -238,18 +246,22 @@ def filters_of(opened: Opened, body: FilterBody) -> Filters:
     return filters
 
 
-async def service_of(request: Request) -> Service:
+async def service_of(request: Request, caller: Asking) -> Service:
     """The service of the app that handles `request`, for who asks."""
-    return request.app.state.service.seen_by(access_of(request))
-
-
-def access_of(_request: HTTPConnection) -> Access:
-    """What whoever sends a request may see."""
-    return EVERYTHING
+    return request.app.state.service.asked_by(caller)
 
 
 Served = Annotated[Service, Depends(service_of)]
 """The service, as a parameter of a route."""
+
+
+async def service_of_nobody(request: Request) -> Service:
+    """The service of the app, for whoever gave no key."""
+    return request.app.state.service
+
+
+ServedOpenly = Annotated[Service, Depends(service_of_nobody)]
+"""The service, as a parameter of a route that needs no key and tells nothing of the index."""
 
 
 def named(request: Request, service: Served) -> str:

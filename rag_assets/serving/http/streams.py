@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from starlette.concurrency import run_in_threadpool
 
+from rag_assets.serving.callers import Caller
 from rag_assets.serving.http.limits import LATE, SECONDS_TO_ANSWER, InWork
 from rag_assets.serving.http.problems import failed
 from rag_assets.workers import GIVEN_UP, AbandonedError, abandoned_once, raise_if_abandoned
@@ -47,8 +48,8 @@ Make: TypeAlias = Callable[[Tell], None]
 class AnswerStream:
     """The events of one answer or report."""
 
-    def __init__(self) -> None:
-        self.id = secrets.token_urlsafe(12)
+    def __init__(self, caller: Caller) -> None:
+        self.id, self.caller = secrets.token_urlsafe(12), caller
         self.events: list[Event] = []
         self.size = 0
         """Bytes of the events."""
@@ -140,12 +141,12 @@ class AnswerStreams:
         self._streams: dict[str, AnswerStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, make: Make, in_work: InWork) -> AnswerStream:
-        """Begin an answer at the place of `in_work`."""
+    def start(self, make: Make, in_work: InWork, caller: Caller) -> AnswerStream:
+        """Begin an answer for `caller` at the place of `in_work`."""
         for name, each in [*self._streams.items()]:  # the oldest first
             if each.is_old() or (each.is_done and self._is_full):
                 del self._streams[name]
-        stream = AnswerStream()
+        stream = AnswerStream(caller)
         self._streams[stream.id] = stream
         in_work.is_handed_on = True
         task = asyncio.create_task(stream.fill(make, in_work))
@@ -153,9 +154,10 @@ class AnswerStreams:
         task.add_done_callback(self._tasks.discard)
         return stream
 
-    def get(self, stream_id: str) -> AnswerStream | None:
-        """The answer of that id; None if there is none, or it was made too long ago."""
-        return self._streams.get(stream_id)
+    def get(self, stream_id: str, caller: Caller) -> AnswerStream | None:
+        """The answer of that id; None if `caller` has none, or it was made too long ago."""
+        found = self._streams.get(stream_id)
+        return found if found and found.caller == caller else None
 
     async def finish(self) -> None:
         """Give up what is still on its way: nobody can come back to read it.

@@ -18,7 +18,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 from anyio.to_thread import run_sync
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import (
@@ -30,16 +30,18 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
-from starlette.requests import HTTPConnection
+from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from rag_assets.reports.text_tables import cut
-from rag_assets.retrieval.access import EVERYTHING
+from rag_assets.serving.callers import CALLER, Caller
+from rag_assets.serving.callers import Scope as CallerScope
+from rag_assets.serving.http.admission import let_in
 from rag_assets.serving.http.page.answers import ROOT
 from rag_assets.serving.http.problems import failed, in_words
-from rag_assets.serving.http.service import Service, access_of
+from rag_assets.serving.http.service import Service
 from rag_assets.serving.mcp.budgets import CHARACTERS, FEWEST, json_of
-from rag_assets.serving.mcp.tools import ACCESS, TITLE, AgentTools
+from rag_assets.serving.mcp.tools import TITLE, AgentTools
 from rag_assets.workers import abandoned_once, abandonment
 
 Made = TypeVar("Made")
@@ -98,16 +100,18 @@ def server_of(service: Service, *, has_writer: bool) -> AgentServer:
     tools = AgentTools(service)
     offered = [tools.search, tools.fetch, tools.count, tools.grep, tools.lookup, tools.outline]
     for each in [*offered, tools.verify, tools.status]:
-        server.add_tool(_told(each), description=getdoc(each), annotations=READ_ONLY)
-    server.add_tool(_told(tools.view_page), annotations=READ_ONLY, structured_output=False)
+        server.add_tool(_told(each, "read"), description=getdoc(each), annotations=READ_ONLY)
+    picture = _told(tools.view_page, "read")
+    server.add_tool(picture, annotations=READ_ONLY, structured_output=False)
     if has_writer:
-        server.add_tool(_told(tools.answer), description=getdoc(tools.answer), annotations=KEEPS)
+        about = getdoc(tools.answer)
+        server.add_tool(_told(tools.answer, "read"), description=about, annotations=KEEPS)
 
     async def tables() -> str:
-        return json_of(await _in_thread(tools.tables))
+        return await _read(tools.tables, "read")
 
     async def unit(id: str, v: str = "") -> str:  # noqa: A002, ARG001 - as the address names them
-        return json_of(await _in_thread(partial(tools.fetch, id)))
+        return await _read(tools.fetch, "read", id=id)
 
     for address, read, about in (
         ("rag://tables", tables, tools.tables),
@@ -117,9 +121,9 @@ def server_of(service: Service, *, has_writer: bool) -> AgentServer:
     return server
 
 
-def run_on_stdio(service: Service, *, has_writer: bool) -> None:
-    """Offer the tools to the one client behind stdin and stdout, who sees all, until it leaves."""
-    ACCESS.set(EVERYTHING)
+def run_on_stdio(service: Service, caller: Caller, *, has_writer: bool) -> None:
+    """Offer the tools to the one client behind stdin and stdout, until it leaves."""
+    CALLER.set(caller)
     ROOT.set(service.config.serving.public_url or NOWHERE)
     server_of(service, has_writer=has_writer).run("stdio")
 
@@ -148,20 +152,29 @@ class AgentEndpoint:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; addresses in the reply begin like its own, unless the config says."""
+        """Answer a request; addresses in the reply begin like its own, unless the config says.
+
+        Raises:
+            HTTPException: It has no key.
+        """
+        CALLER.set(let_in(scope["state"]["caller"], []))
         serving = self._service.config.serving
-        ACCESS.set(access_of(HTTPConnection(scope)))
         here = f"http://{Headers(scope=scope)['host']}{serving.root_path}"
         ROOT.set(serving.public_url or here)
         await self._manager.handle_request(scope, receive, send)
 
 
-def _told(tool: Callable[..., BaseModel | bytes]) -> Callable[..., Awaitable[CallToolResult]]:
-    """A tool whose reply is JSON, and the same as text; a picture comes as it is."""
+def _told(
+    tool: Callable[..., BaseModel | bytes], scope: CallerScope
+) -> Callable[..., Awaitable[CallToolResult]]:
+    """A tool whose reply is JSON, and the same as text; a picture comes as it is.
+
+    It is done for who asks, if they may do what `scope` names.
+    """
 
     @wraps(tool)
     async def told(**arguments: Any) -> CallToolResult:
-        reply = await _in_thread(partial(tool, **arguments))
+        reply = await _done(tool, scope, **arguments)
         if isinstance(reply, bytes):
             data = base64.b64encode(reply).decode()
             image = ImageContent(type="image", data=data, mime_type="image/png")
@@ -176,6 +189,31 @@ def _told(tool: Callable[..., BaseModel | bytes]) -> Callable[..., Awaitable[Cal
         )
 
     return told
+
+
+async def _read(tool: Callable[..., BaseModel], scope: CallerScope, **arguments: Any) -> str:
+    """What a tool gives to who asks, as the content of a resource.
+
+    Raises:
+        ResourceError: They may not read it, or it failed.
+    """
+    try:
+        return json_of(await _done(tool, scope, **arguments))
+    except ToolError as error:
+        raise ResourceError(str(error)) from error
+
+
+async def _done(tool: Callable[..., Made], scope: CallerScope, **arguments: Any) -> Made:
+    """What a tool gives to who asks.
+
+    Raises:
+        ToolError: They may not ask it, or it failed.
+    """
+    try:
+        let_in(CALLER.get(), [scope])
+    except HTTPException as error:
+        raise ToolError(error.detail) from error
+    return await _in_thread(partial(tool, **arguments))
 
 
 async def _in_thread(work: Callable[[], Made]) -> Made:

@@ -4,7 +4,6 @@ What a method says of itself is what an agent reads of its tool.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +15,6 @@ from rag_assets.citations.values import Value
 from rag_assets.columns.sql import quoted
 from rag_assets.findings.telling import lines_of, when
 from rag_assets.reports.text_tables import cut
-from rag_assets.retrieval.access import Access
 from rag_assets.retrieval.mentions import (
     LONGEST_PATTERN,
     MentioningSource,
@@ -24,6 +22,7 @@ from rag_assets.retrieval.mentions import (
     SoughtText,
 )
 from rag_assets.schemas import HEADINGS
+from rag_assets.serving.callers import CALLER
 from rag_assets.serving.commands.answers.verify import MARKS, against
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.bodies import FilterBody, Plan, Query, UnitId
@@ -72,7 +71,6 @@ Within = Annotated[
     tuple[bodies.Name, ...],
     Field(max_length=100, description="only these: `source/name`, or all of a `source/folder/`"),
 ]
-ACCESS: ContextVar[Access] = ContextVar("access")
 """What the caller of a tool may see; a tool fails where the transport did not say it."""
 Place = Annotated[str, Field(max_length=bodies.LONGEST_QUERY, description="`source/name`")]
 
@@ -81,12 +79,12 @@ Place = Annotated[str, Field(max_length=bodies.LONGEST_QUERY, description="`sour
 class AgentTools:
     """The tools over what serves."""
 
-    for_all: Service
+    of_all: Service
 
     @property
     def service(self) -> Service:
-        """The service as far as the caller may see."""
-        return self.for_all.seen_by(ACCESS.get())
+        """The service, for who asks."""
+        return self.of_all.asked_by(CALLER.get())
 
     def search(
         self,
@@ -264,7 +262,8 @@ class AgentTools:
                 columns=[each.name for each in page.columns] if page else [],
             )
             room = room_of(max_tokens, made)
-            sentences = [] if at.offset else fitting(_said(found.sentences, opened), room // 2)
+            said = _said(found.sentences, opened, room // 2 - 1)
+            sentences = [] if at.offset else fitting(said, room // 2)
             room -= sum(len(json_of(each)) + 1 for each in sentences)
             rows = fitting(_rows(page, opened) if page else (), room)
             following = at.behind(len(rows), made.total)
@@ -394,7 +393,8 @@ class AgentTools:
                         sentences=[],
                     )
                     room = room_of(max_tokens, made)
-                    sentences = fitting(_said(each.sentences, opened, is_compared=True), room)
+                    said = _said(each.sentences, opened, room - 1, is_compared=True)
+                    sentences = fitting(said, room)
                     return made.model_copy(update={"sentences": sentences})
         raise AssertionError("the answer is the last that a stream gives")
 
@@ -433,16 +433,20 @@ def _placed(
 
 
 def _said(
-    sentences: "Iterable[Sentence]", opened: "Opened", *, is_compared: bool = False
+    sentences: "Iterable[Sentence]", opened: "Opened", room: int, *, is_compared: bool = False
 ) -> Iterator[told.SaidSentence]:
+    """The sentences, each in at most about `room` characters: its addresses go before its words."""
     for each in sentences:
         links = links_of(each.citations, {}, opened.index_version)
-        urls = [link.url for link in links if link.url]
-        yield told.SaidSentence(
-            text=cut(each.text, SENTENCE),
+        urls = [link.url for link in links if link.url and len(link.url) <= LONGEST_URL][:MOST_URLS]
+        made = told.SaidSentence(
+            text=cut(each.text, min(SENTENCE, room // 2)),
             note=each.mark.strip() or None if is_compared else None,
-            urls=[each for each in urls if len(each) <= LONGEST_URL][:MOST_URLS],
+            urls=urls,
         )
+        while made.urls and len(json_of(made)) > room:
+            made = made.model_copy(update={"urls": made.urls[:-1]})
+        yield made
 
 
 def _rows(page: bodies.RowsReply, opened: "Opened") -> Iterator[told.LookedUpRow]:

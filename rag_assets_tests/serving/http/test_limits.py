@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 
 from rag_assets.config import Config
 from rag_assets.serving.http import limits
+from rag_assets.serving.http.admission import Admission
 from rag_assets.serving.http.limits import MOST_BYTES, RequestLimits
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.workers import raise_if_abandoned
@@ -57,8 +58,14 @@ class Server:
     """An app behind limits, called without a socket."""
 
     def __init__(self, app, tmp_path, *, at_once=1):
-        metrics = Metrics(Config(state_dir=tmp_path))
-        self._app = RequestLimits(app, metrics=metrics, at_once=at_once, version=lambda: "1")
+        config = Config(state_dir=tmp_path)
+        self._app = RequestLimits(
+            app,
+            admission=Admission(config, user="anna", is_loopback=True),
+            metrics=Metrics(config),
+            at_once=at_once,
+            version=lambda: "1",
+        )
 
     async def get(self, path="/x", *, left=None, taken=None):
         """Status and body; the client leaves with `left`, and takes the body with `taken`."""

@@ -17,6 +17,7 @@ from rag_assets.findings.finding import Finding
 from rag_assets.media.json_lines import append
 from rag_assets.questions.from_answers import id_of
 from rag_assets.serving import cli, state_status
+from rag_assets.serving.callers import person_here
 from rag_assets.serving.http.app import app_of
 from rag_assets.serving.http.limits import VERSION
 from rag_assets.serving.http.routes.answering import DOCX
@@ -100,15 +101,12 @@ def test_what_fails_on_its_way_is_told_as_an_event(client):
     assert "oracle" in problem["detail"]
 
 
-def test_a_follow_up_goes_on_a_kept_answer_of_yours_alone(post, service):
+def test_a_follow_up_goes_on_a_kept_answer_of_yours_alone(post, app, monkeypatch):
     first = post("answers", question=DENSITY)
     second = post("answers", question="And of AlMg3?", after=first["id"])
     assert "density" in second["answer"]["read_as"]
-    service.user = "somebody else"
-    try:
-        problem = post("answers", 404, question="And of AlMg3?", after=first["id"])
-    finally:
-        service.user = "anna"
+    monkeypatch.setattr(app.state.admission, "person", person_here("somebody else"))
+    problem = post("answers", 404, question="And of AlMg3?", after=first["id"])
     assert first["id"] in problem["detail"]
 
 
@@ -225,19 +223,19 @@ def test_feedback_keeps_version_and_rank_and_the_last_word_counts(post, get):
     assert "neither shows nor cites" in problem["detail"]
 
 
-def test_an_answer_of_somebody_else_is_not_there(client, post, service):
+def test_an_answer_of_somebody_else_is_not_there(client, post, app, monkeypatch):
     found = post("answers", question=SPRING)["id"]
-    service.user = "somebody else"
-    try:
-        replies = [
-            client.get(f"/v1/history/{found}"),
-            client.delete(f"/v1/history/{found}"),
-            client.post(f"/v1/history/{found}/replay", json={}),
-            client.post("/v1/feedback", json={"answer_id": found, "kind": "up"}),
-        ]
-    finally:
-        service.user = "anna"
+    monkeypatch.setattr(app.state.admission, "person", person_here("somebody else"))
+    replies = [
+        client.get(f"/v1/history/{found}"),
+        client.delete(f"/v1/history/{found}"),
+        client.post(f"/v1/history/{found}/replay", json={}),
+        client.post("/v1/feedback", json={"answer_id": found, "kind": "up"}),
+    ]
     assert [each.status_code for each in replies] == [404] * 4
+    gone = f"00000000{found[8:]}"
+    unlike = [client.get(f"/v1/history/{each}").text.replace(each, "") for each in (found, gone)]
+    assert unlike[0] == unlike[1], "nobody is told which of the two is there"
 
 
 @pytest.mark.parametrize("on", ["kept", "current", "1"])

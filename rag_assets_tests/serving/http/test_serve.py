@@ -21,10 +21,17 @@ from rag_assets_tests.answering.language_models import entry
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com"])
-def test_it_listens_on_this_machine_alone(home, monkeypatch, capsys, host):
-    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
-    assert cli.main(["serve", "--host", host]) == USAGE
-    assert "only this machine may connect" in capsys.readouterr().err
+def test_beyond_this_machine_it_starts_with_a_good_key_alone(tmp_path, monkeypatch, capsys, host):
+    (tmp_path / "rag_assets.yaml").write_text("state_dir: state\n", "utf-8")
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(tmp_path / "rag_assets.yaml"))
+    serve = ("serve", "--host", host, "--port", "99999")  # which is no port
+    cli.main(["keys", "create", "anna"])
+    cli.main(["keys", "revoke", "anna"])
+    assert cli.main(serve) == USAGE
+    assert "rag-assets keys create NAME" in capsys.readouterr().err
+    cli.main(["keys", "create", "anna"])
+    assert cli.main(serve) == FAILED
+    assert "name another one" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_is_named(home, monkeypatch, capsys):

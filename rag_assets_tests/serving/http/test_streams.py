@@ -4,17 +4,19 @@ import asyncio
 import threading
 import time
 
+from rag_assets.serving.callers import person_here
 from rag_assets.serving.http import streams
 from rag_assets.serving.http.limits import InWork
 from rag_assets.serving.http.streams import AnswerStreams, Event
 from rag_assets.workers import raise_if_abandoned
 
 ONE, TWO = Event("one", "{}"), Event("two", "{}")
+ANNA = person_here("anna")
 
 
 def started(make, found=None):
     ended = []
-    return (found or AnswerStreams()).start(make, InWork(lambda: ended.append(True))), ended
+    return (found or AnswerStreams()).start(make, InWork(lambda: ended.append(True)), ANNA), ended
 
 
 async def all_made(found):
@@ -123,7 +125,7 @@ def test_memory_of_streams_is_bounded_in_bytes(monkeypatch):
             stream, _ = started(lambda tell: tell(large), found)
             await all_made(found)
             made.append(stream)
-        kept = [each for each in made if found.get(each.id)]
+        kept = [each for each in made if found.get(each.id, ANNA)]
         assert kept == made[-2:]
         assert await all_of(made[0]) == ["done"]  # who reads already, reads to the end
 
@@ -140,7 +142,11 @@ def test_more_on_their_way_than_are_kept_forget_those_that_are_made(monkeypatch)
         made, _ = started(lambda tell: tell(ONE), found)
         assert await all_of(made) == ["one"]
         newest, _ = started(lambda _tell: end.wait(), found)
-        assert [found.get(each.id) for each in (running, made, newest)] == [running, None, newest]
+        assert [found.get(each.id, ANNA) for each in (running, made, newest)] == [
+            running,
+            None,
+            newest,
+        ]
         end.set()
         await all_made(found)
 

@@ -98,7 +98,7 @@ def test_a_plan_is_validated_and_run(call):
     )
     counting = call("lookup", plan={**ALLOYS, "operation": "count"})
     assert "3" in counting["sentences"][0]["text"]
-    listed = call.pages("lookup", "rows", plan=ROD_PLAN, max_tokens=700)
+    listed = call.pages("lookup", "rows", plan=ROD_PLAN, max_tokens=500)
     assert [each["row_key"] for each in listed] == [str(n + 1) for n in range(RODS)]
 
 

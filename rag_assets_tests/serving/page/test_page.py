@@ -14,6 +14,7 @@ from rag_assets.answering.answer import Answer, Scope, Shown
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.questions.judging.labels import read_labels
+from rag_assets.serving.callers import Caller, person_here
 from rag_assets.serving.http.page.answers import links_of, render, told_answer, unit_url
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -318,16 +319,18 @@ def test_what_is_wrong_is_said_in_a_sentence(client):
     assert "as_of" in reply.text
 
 
-def test_answers_of_others_are_not_shown(client, asked):
+def test_answers_of_others_are_not_shown(client, asked, monkeypatch):
     answer_id = re.search(r'id="after" name="after" value="([^"]+)"', asked("specimen")[-1][1])[1]
-    service = client.app.state.service
-    service.user, before = "berta", service.user
-    try:
-        assert client.get(f"/history/{answer_id}").status_code == 404
-        assert client.delete(f"/history/{answer_id}").status_code == 404
-        assert answer_id not in client.get("/history").text
-    finally:
-        service.user = before
+    monkeypatch.setattr(client.app.state.admission, "person", person_here("berta"))
+    assert client.get(f"/history/{answer_id}").status_code == 404
+    assert client.delete(f"/history/{answer_id}").status_code == 404
+    assert answer_id not in client.get("/history").text
+    monkeypatch.setattr(
+        client.app.state.admission, "person", Caller("root", frozenset({"admin"}), groups=None)
+    )
+    assert client.get(f"/history/{answer_id}").status_code == 200
+    listed = client.get("/v1/history", params={"user": "anna"}).json()["answers"]
+    assert answer_id in {each["answer_id"] for each in listed}
 
 
 def test_what_a_model_wrote_is_labelled_with_keys_one_after_another(client, made):

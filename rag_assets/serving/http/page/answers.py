@@ -14,12 +14,13 @@ from rag_assets.answering.answer import Answer, from_json
 from rag_assets.citations.kinds import Cell, Citation, PlanCitation, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.reports import pages
+from rag_assets.serving.callers import CALLER
 from rag_assets.serving.http.streams import AnswerStream, Event
 
 _SENTENCE = TypeAdapter(Sentence)
 ROOT: ContextVar[str] = ContextVar("root", default="")
 """The path that all addresses of the page being made begin with: `serving.root_path`."""
-cast("dict[str, object]", pages.environment().globals)["root"] = ROOT.get
+cast("dict[str, object]", pages.environment().globals).update(root=ROOT.get, caller=CALLER.get)
 
 
 @dataclass(frozen=True, slots=True)

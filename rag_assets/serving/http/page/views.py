@@ -1,6 +1,7 @@
 """The routes of the page: ask, search, history, label and the evidence card."""
 
 import json
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs, urlencode
 
-from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
@@ -17,14 +18,24 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field, ValidationError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 
 from rag_assets.answering.record.listing import AnswerFilter, find
 from rag_assets.citations.card import Card
 from rag_assets.questions.judging.labels import TASKS
 from rag_assets.reports import pages
 from rag_assets.serving import disk_errors
+from rag_assets.serving.callers import CALLER, NOBODY
+from rag_assets.serving.http.admission import (
+    FEEDBACK,
+    LABEL,
+    READ,
+    SESSION,
+    SESSION_SECONDS,
+    Admission,
+)
 from rag_assets.serving.http.bodies import MOST_OF_A_PAGE, AskBody, FeedbackBody, SearchBody
-from rag_assets.serving.http.limits import InWork, in_work_of
+from rag_assets.serving.http.limits import LOOPBACK, InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
 from rag_assets.serving.http.page.answers import ROOT, fragments, render, told_answer, unit_url
 from rag_assets.serving.http.page.snippets import snippet_of
@@ -44,6 +55,12 @@ Checked = TypeVar("Checked", bound=BaseModel)
 Working = Annotated[InWork, Depends(in_work_of)]
 files = StaticFiles(directory=Path(__file__).parents[2] / "static")
 """Style, scripts and icon, below `/static`."""
+NOT_ENCRYPTED = (
+    "this page came over plain http, on which others can read your key: open it over https, and "
+    "have this key replaced"
+)
+OWN_PLACE = re.compile(r"/(?![/\\])[^\s\\]*$")
+"""A place of this server, to which a login leads back; never another site."""
 CARD_STYLE = pages.PACKAGE / "citations" / "card.css"
 
 
@@ -94,11 +111,15 @@ class PageRoute(APIRoute):
 
         async def handled(request: Request) -> Response:
             ROOT.set(request.scope["root_path"])
+            CALLER.set(request.state.caller or NOBODY)
             try:
                 return await handle(request)
             except RequestValidationError:
                 raise
             except HTTPException as error:
+                if error.status_code == HTTPStatus.UNAUTHORIZED:
+                    url = request.url.replace(scheme="", netloc="")
+                    return _login_page(str(url) if request.method == "GET" else f"{ROOT.get()}/")
                 return _page("problem", "Problem", error.status_code, detail=error.detail)
             except Exception as error:  # told to the reader as it is told to programs
                 told = of_error(error, statuses())
@@ -108,13 +129,63 @@ class PageRoute(APIRoute):
         return handled
 
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router, opinions, labels, entrance = (
+    APIRouter(dependencies=needed, route_class=PageRoute, include_in_schema=False)
+    for needed in ([READ], [FEEDBACK], [LABEL], [])
+)
+ROUTERS = (router, opinions, labels, entrance)
+"""The routes by the scope that they need; those of the last one need no key."""
 
 
-@router.get("/static/card.css")
+@entrance.get("/static/card.css")
 def style_of_cards() -> Response:
     """The style that cards have everywhere."""
     return FileResponse(CARD_STYLE)
+
+
+@entrance.get("/login")
+async def login_page(request: Request) -> Response:
+    """The page on which one logs in by a key; whoever is let in already is led on."""
+    if request.state.caller is None:
+        return _login_page(f"{ROOT.get()}/")
+    return RedirectResponse(f"{ROOT.get()}/", HTTPStatus.SEE_OTHER)
+
+
+@entrance.post("/login")
+async def log_in(request: Request) -> Response:
+    """Take a key, and give a cookie for it that no script reads."""
+    form = await _form(request)
+    is_here = LOOPBACK.fullmatch(request.headers["host"]) is not None
+    if not is_here and request.headers.get("origin", "").startswith("http://"):
+        raise HTTPException(HTTPStatus.FORBIDDEN, NOT_ENCRYPTED)
+    to = str(form.get("to", ""))
+    to = to if OWN_PLACE.match(to) else f"{ROOT.get()}/"
+    admission: Admission = request.app.state.admission
+    try:
+        token = admission.log_in(str(form.get("key", "")), request.scope)
+    except HTTPException as error:
+        return _login_page(to, error)
+    reply = RedirectResponse(to, HTTPStatus.SEE_OTHER)
+    reply.set_cookie(
+        SESSION,
+        token,
+        max_age=SESSION_SECONDS,
+        path=ROOT.get() or "/",
+        secure=not is_here,
+        httponly=True,
+        samesite="lax",
+    )
+    return reply
+
+
+@entrance.post("/logout")
+async def log_out(request: Request) -> Response:
+    """End the session of who logged in."""
+    admission: Admission = request.app.state.admission
+    admission.log_out(request.cookies.get(SESSION, ""))
+    reply = RedirectResponse(f"{ROOT.get()}/login", HTTPStatus.SEE_OTHER)
+    reply.delete_cookie(SESSION, path=ROOT.get() or "/")
+    return reply
 
 
 @router.get("/")
@@ -146,7 +217,7 @@ async def ask(request: Request, service: Served, in_work: Working) -> Response:
     form = await _form(request)
     within = form.pop("within", ())
     asked = _checked(AskBody, {**form, "filters": {"within": within}})
-    stream = service.streams.start(partial(service.tell_answer, asked), in_work)
+    stream = service.streams.start(partial(service.tell_answer, asked), in_work, service.caller)
     named = urlencode({"question": asked.question, "within": within}, doseq=True)
     place = f"{ROOT.get()}/ask/{stream.id}?{named}"
     if "hx-request" not in request.headers:
@@ -167,7 +238,7 @@ async def follow(
     if question:
         asked = {"question": question, "within": within, "stream_id": stream_id}
         return _page("thread", "Ask", told=None, **asked)
-    stream = service.streams.get(stream_id)
+    stream = service.streams.get(stream_id, service.caller)
     if stream is None:
         gone = {"detail": "This answer is not on its way any more: ask again."}
         event = ServerSentEvent(render("failed", problem=gone), event="done")
@@ -179,7 +250,7 @@ async def follow(
 @router.delete("/ask/{stream_id}")
 async def stop(stream_id: str, service: Served) -> Response:
     """Give up an answer."""
-    if (stream := service.streams.get(stream_id)) is not None:
+    if (stream := service.streams.get(stream_id, service.caller)) is not None:
         stream.cancel()
     return HTMLResponse(render("stopped"))
 
@@ -239,7 +310,7 @@ def forget(answer_id: str, service: Served) -> Response:
     return HTMLResponse(render("forgotten"))
 
 
-@router.post("/feedback")
+@opinions.post("/feedback")
 async def feedback(request: Request, service: Served) -> Response:
     """Keep what one thinks of an answer, or of a source that it shows."""
     given = _checked(FeedbackBody, await _form(request))
@@ -247,13 +318,13 @@ async def feedback(request: Request, service: Served) -> Response:
     return HTMLResponse(render("thanks"))
 
 
-@router.get("/label")
+@labels.get("/label")
 def label_page(service: Served, of: str = "sentence") -> Response:
     """The page on which one labels what judges judge."""
     return _page("label", "Label", names=[*TASKS], asked=_to_label(service, of, anew=True))
 
 
-@router.post("/label")
+@labels.post("/label")
 async def label(request: Request, service: Served) -> Response:
     """Keep a label: the next item as a piece; else back to the page."""
     given = _checked(GivenLabel, await _form(request))
@@ -340,6 +411,13 @@ def _page(
 ) -> HTMLResponse:
     page = pages.render(f"serving/http/page/{template}.html", title=title, **values)
     return HTMLResponse(page, status)
+
+
+def _login_page(back_to: str, refused: HTTPException | None = None) -> HTMLResponse:
+    status, told = HTTPStatus.UNAUTHORIZED, ""
+    if refused:
+        status, told = refused.status_code, refused.detail
+    return _page("login", "Log in", status, told=told, back_to=back_to)
 
 
 def _checked(kind: type[Checked], values: Mapping[str, object]) -> Checked:

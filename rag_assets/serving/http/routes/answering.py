@@ -15,6 +15,7 @@ from rag_assets.answering.answer import Answer
 from rag_assets.answering.checks.judging import open_judge
 from rag_assets.answering.reporting.cited_report import to_json
 from rag_assets.answering.reporting.forms import FORMS
+from rag_assets.serving.http.admission import READ
 from rag_assets.serving.http.bodies import (
     AnswerReply,
     AskBody,
@@ -29,7 +30,7 @@ from rag_assets.serving.http.streams import AnswerStream, Make
 from rag_assets.serving.replies import UsageError
 from rag_assets.workers import raise_if_abandoned
 
-router = APIRouter(prefix="/v1", tags=["answers"])
+router = APIRouter(prefix="/v1", dependencies=[READ], tags=["answers"])
 EVENTS = "text/event-stream"
 ReportForm: TypeAlias = Literal["json", "markdown", "html", "docx"]
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -139,13 +140,13 @@ def _reported(body: ReportBody, service: Service, form: ReportForm) -> Response:
 
 
 def _stream(stream_id: str, service: Service) -> AnswerStream:
-    if (stream := service.streams.get(stream_id)) is None:
+    if (stream := service.streams.get(stream_id, service.caller)) is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, "no such answer is on its way: ask again")
     return stream
 
 
 def _started(make: Make, service: Service, in_work: InWork) -> EventSourceResponse:
-    return _events(service.streams.start(make, in_work), service, after=0)
+    return _events(service.streams.start(make, in_work, service.caller), service, after=0)
 
 
 def _events(stream: AnswerStream, service: Service, *, after: int) -> EventSourceResponse:

@@ -12,10 +12,12 @@ from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
 from rag_assets.operations.erasure.kept_answers import erase
 from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
+from rag_assets.serving.http.admission import FEEDBACK, READ, let_in
 from rag_assets.serving.http.bodies import AnswerId
 from rag_assets.serving.http.service import Served, named
 
-router = APIRouter(prefix="/v1", tags=["history"])
+router = APIRouter(prefix="/v1", dependencies=[READ], tags=["history"])
+opinions = APIRouter(prefix="/v1", dependencies=[FEEDBACK], tags=["history"])
 logger = logging.getLogger(__name__)
 
 
@@ -23,11 +25,14 @@ logger = logging.getLogger(__name__)
 def history(
     wanted: Annotated[bodies.HistoryQuery, Query()], service: Served
 ) -> bodies.HistoryReply:
-    """Your answers, the newest first."""
+    """Your answers, the newest first; with `user` those of another one, to who is *admin*."""
     chosen = wanted.model_dump(include={"since", "outcome", "text", "before"})
+    user = service.user if wanted.user is None else wanted.user
+    if user != service.user:
+        let_in(service.caller, ["admin"])
     found = find(
         service.answers,
-        AnswerFilter(user=service.user, **chosen),
+        AnswerFilter(user=user, **chosen),
         served=service.compared_with(),
         limit=wanted.limit + 1,
         stale_only=wanted.stale,
@@ -81,7 +86,7 @@ def replay(
     )
 
 
-@router.post("/feedback", status_code=201)
+@opinions.post("/feedback", status_code=201)
 def feedback(body: bodies.FeedbackBody, service: Served) -> Feedback:
     """Say that one of your answers is good or not, or which of its units is the right source."""
     found = service.own(body.answer_id)

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Query, Response
 
 from rag_assets.documents.figures.page_pictures import picture_of
 from rag_assets.operations.explain.explaining import explain, find_unit
+from rag_assets.serving.http.admission import READ
 from rag_assets.serving.http.bodies import SearchBody, SearchReply, UnitFields, UnitId, UnitReply
 from rag_assets.serving.http.limits import VERSION
 from rag_assets.serving.http.opened import Opened
 from rag_assets.serving.http.service import Answering, Served, filters_of
 from rag_assets.table_lookup.tables.catalogue import ROW_ID
 
-router = APIRouter(prefix="/v1", tags=["search"])
+router = APIRouter(prefix="/v1", dependencies=[READ], tags=["search"])
 WHOLE_ID = 36
 """The characters of an id that is no beginning."""
 PNG = {200: {"content": {"image/png": {}}, "description": "The page, with the unit marked."}}

@@ -9,12 +9,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from rag_assets.config.addresses import families_table
 from rag_assets.documents.families.shown import documents_of
 from rag_assets.serving.document_status import statuses_of
+from rag_assets.serving.http.admission import READ
 from rag_assets.serving.http.bodies import DocumentReply, DocumentsQuery, HealthReply, PageReply
-from rag_assets.serving.http.service import Served, VersionNow, named
+from rag_assets.serving.http.service import Served, ServedOpenly, VersionNow, named
 from rag_assets.serving.state_status import StateStatus, state_status
 from rag_assets.store.serving_pointer import serving_variant
 
-router = APIRouter(prefix="/v1", tags=["state"])
+router = APIRouter(prefix="/v1", dependencies=[READ], tags=["state"])
 for_machines = APIRouter(tags=["state"])
 
 
@@ -53,20 +54,20 @@ def documents(
 
 
 @for_machines.get("/healthz")
-async def healthy(service: Served) -> HealthReply:
+async def healthy(service: ServedOpenly) -> HealthReply:
     """Tell that the process answers."""
     return HealthReply(index_version=service.served.version)
 
 
 @for_machines.get("/readyz")
-def ready(service: Served) -> HealthReply:
+def ready(service: ServedOpenly) -> HealthReply:
     """Tell that an index is open and its models are loaded; else 503 with the reason."""
     if why := service.served.not_ready():
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, why)
     return HealthReply(index_version=service.served.version)
 
 
-@for_machines.get("/metrics", response_class=Response)
+@for_machines.get("/metrics", dependencies=[READ], response_class=Response)
 def metrics(service: Served) -> Response:
     """Requests, seconds of each stage, and how old each source is, for Prometheus."""
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from fastapi import APIRouter, Query
 
 from rag_assets.serving.http import bodies
+from rag_assets.serving.http.admission import READ
 from rag_assets.serving.http.opened import Opened
 from rag_assets.serving.http.service import Answering
 from rag_assets.serving.replies import UsageError
@@ -17,7 +18,7 @@ from rag_assets.table_lookup.plans.plan import LookupPlan
 from rag_assets.table_lookup.plans.running import cells_at, cells_of, run_plan
 from rag_assets.table_lookup.tables.catalogue import ROW_ID, ROW_KEY, TableInfo
 
-router = APIRouter(prefix="/v1", tags=["tables"])
+router = APIRouter(prefix="/v1", dependencies=[READ], tags=["tables"])
 
 
 @router.post("/lookup")
