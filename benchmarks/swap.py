@@ -52,13 +52,13 @@ def run_with_clocks(arguments: list[str]) -> None:
 
     from rag_assets import asset_checks
     from rag_assets.change import sync
-    from rag_assets.index import embed, encoders, indexes, joint
+    from rag_assets.index import encoders, indexes, joint
     from rag_assets.operations.serving_index import promotion
     from rag_assets.serving import cli
 
     for written in ("_made_ready", "_written"):
         clocks.watch(sync, written, name=VECTORS)
-    for module in (encoders, embed, joint):
+    for module in (encoders, joint):
         clocks.watch(module, "encoder_of", name=VECTORS)
     clocks.watch(indexes, "maintain", name=INDEXES)
     clocks.watch(asset_checks, "result_of", name=CHECKS)

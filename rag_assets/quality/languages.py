@@ -5,9 +5,11 @@ fewer than two of any language: numbers, names, languages that are not listed. S
 ASCII letters and at most eight bytes, so that all words of many texts are compared as numbers.
 """
 
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
+from importlib import resources
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
@@ -15,20 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-STOP_WORDS: Mapping[str, str] = {
-    "en": "the of and to in is that for it with as was on are be by this which or from at an not "
-    "can have has been if will when these each must",
-    "sv": "och att som det av med den till inte om ett har de men var kan ska vid eller efter en "
-    "i ej kap avses enligt samt anges skall genom detta denna dessa mellan minst under ur vilken "
-    "vilket vilka blir finns hur inom utan",
-    "de": "der die und das ist nicht mit von dem ein eine auf im zu des sich bei oder wird werden "
-    "den sind als durch nach aus wie kann wenn",
-    "fr": "le la les des et est une dans pour que qui sur avec par du au aux ce cette sont pas ou",
-    "es": "el los las del y es una para que por con se su al como son lo esta este",
-    "it": "il di che della per con una sono del nel alla dei gli le non si da come anche",
-    "nl": "het een van en op te dat zijn voor met niet aan er bij ook wordt worden deze dit",
-    "fi": "ja ei se ovat joka tai kun sen mukaan kuin voidaan ole niin jos",
-}
+STOP_WORDS: Mapping[str, str] = tomllib.loads(
+    resources.files(__package__ or "").joinpath("stop_words.toml").read_text("utf-8")
+)
+"""The stop words of each language, by its code."""
 OTHER = "other"
 FEWEST_WORDS = 2
 CHARACTERS = 1_000

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from rag_assets.index import embed, encoders, joint
+from rag_assets.index import encoders, joint
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
@@ -21,6 +21,7 @@ from rag_assets.models.windows import Tokenized, Window
 from rag_assets.operations.model_preview import previewing as preview
 from rag_assets.retrieval import opening
 from rag_assets.workers import Task
+from rag_assets_testing import embedding
 
 DIMENSION = 32
 MODEL_ID = "hashing"
@@ -122,7 +123,7 @@ def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
         return _of_queries(encoder)
 
     with ExitStack() as patches:
-        for module in (encoders, embed, joint, preview):
+        for module in (encoders, embedding, joint, preview):
             patches.enter_context(patch.object(module, "encoder_of", lambda *_, **__: encoder))
         patches.enter_context(patch.object(encoders, "known_encoder", lambda *_, **__: encoder))
         for module in (opening, preview):

@@ -1,8 +1,9 @@
 """How completely documents were parsed: how many are damaged, and which are the worst.
 
-Everything is computed from the accounts of the documents (`account_rows`). Checks that can block
-the index count documents, not pages: otherwise one file could decide, by a number of pages that it
-merely claims to have. Pages beyond a limit count nowhere: they are in quarantine, with the limit.
+Everything is computed from the accounts of the documents (`parse_report_rows`). Checks that can
+block the index count documents, not pages: otherwise one file could decide, by a number of pages
+that it merely claims to have. Pages beyond a limit count nowhere: they are in quarantine, with the
+limit.
 Warnings look at shares of all pages, tables and figures, and at the worst documents.
 """
 

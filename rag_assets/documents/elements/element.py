@@ -11,13 +11,14 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+ValueT = TypeVar("ValueT")
 Cells: TypeAlias = tuple[tuple[str, ...], ...]
 Box: TypeAlias = tuple[float, float, float, float]
 Span: TypeAlias = tuple[int, int, int, int]
@@ -159,23 +160,16 @@ def to_json(elements: Iterable[Element]) -> list[Json]:
 
 def from_json(values: Json | bytes) -> list[Element]:
     """The elements that `to_json` wrote."""
-    return _validator().validate_python(values)
+    return _adapter(list[Element]).validate_python(values)
 
 
 def image_from_json(value: Json | bytes) -> Image:
     """A picture as it came from a worker."""
-    return _image_validator().validate_python(value)
+    return _adapter(Image).validate_python(value)
 
 
 @cache
-def _image_validator() -> "TypeAdapter[Image]":
+def _adapter(kind: "type[ValueT]") -> "TypeAdapter[ValueT]":
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Image)
-
-
-@cache
-def _validator() -> "TypeAdapter[list[Element]]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(list[Element])
+    return TypeAdapter(kind)

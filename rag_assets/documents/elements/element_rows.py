@@ -1,4 +1,4 @@
-"""Elements as rows of their table, with ids that depend on their document."""
+"""Elements as rows of their table, with ids that depend on their document, and languages."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,10 +6,12 @@ from itertools import chain
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.columns.id_columns import element_ids
 from rag_assets.documents.elements.element import Cells, Element, Span
+from rag_assets.quality.languages import language_of_each
 
 CONTENT = pa.schema(
     [field for field in schemas.ELEMENTS if field.name not in schemas.SYSTEM_COLUMNS]
@@ -76,3 +78,23 @@ def renamed(rows: pa.Table, *, document: str, engine: str) -> pa.Table:
         "document_id": pa.array([document] * rows.num_rows, pa.string()),
     }
     return pa.table(columns, schema=CONTENT)
+
+
+def with_languages(table: pa.Table) -> pa.Table:
+    """Elements with their languages, where their text is long enough to tell."""
+    if not table.num_rows:
+        return table
+    place = table.schema.get_field_index("language")
+    languages = language_of_each(table["text"].combine_chunks())
+    return table.set_column(place, CONTENT.field(place), languages)
+
+
+def language_of_documents(table: pa.Table) -> dict[str, str]:
+    """For each document the language of most of its text."""
+    letters = table.select(["document_id", "language"]).append_column(
+        "letters", pc.utf8_length(table["text"])
+    )
+    letters = letters.filter(pc.is_valid(letters["language"]))
+    sums = letters.group_by(["document_id", "language"]).aggregate([("letters", "sum")])
+    rows = sums.sort_by([("letters_sum", "ascending"), ("language", "descending")])
+    return dict(zip(rows["document_id"].to_pylist(), rows["language"].to_pylist(), strict=True))

@@ -2,17 +2,17 @@
 
 The fingerprint of a document covers its bytes, its media type and its parser, but not its name.
 Elements are copied, not parsed again, for renamed files, for second copies of a file, and for
-documents that a change of settings does not touch: see `element_reuse`.
+documents that a change of settings does not touch: see `reuse`.
 
 Failures are values. Pages that crashed their worker are named in the quarantine and tried again at
 the next refresh; pages that took too long or too much memory are tried again after some days; a
 file that cannot be read waits until it changes. What became of each page is recorded in the
-document's account (`account_rows`), beside its elements.
+document's account (`parse_report_rows`), beside its elements.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,9 +24,13 @@ from rag_assets.change import sync
 from rag_assets.change.steps import made_from
 from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
-from rag_assets.documents.elements.element import Element
-from rag_assets.documents.elements.element_rows import CONTENT, pictures, to_arrow
-from rag_assets.documents.elements.languages import language_of_documents, with_languages
+from rag_assets.documents.elements.element_rows import (
+    CONTENT,
+    language_of_documents,
+    pictures,
+    to_arrow,
+    with_languages,
+)
 from rag_assets.documents.elements.parse_report_rows import Accounts, DocumentAccount
 from rag_assets.documents.elements.parsing import FileContent, ParsedContent, Parsing
 from rag_assets.documents.elements.reuse import SHOWING_PICTURES, Reuse
@@ -318,16 +322,14 @@ class _ParsingPass:
     def _batch(
         self, parsed: Iterable[ParsedContent], by_content: Mapping[str, Sequence[SourceFile]]
     ) -> sync.Batch:
-        rows = _Rows()
         kept = [(item, file) for item in parsed for file in by_content[item.content.key]]
-        for item, file in kept:
-            rows.add(item, file)
-        found = (element for elements in rows.elements.values() for element in elements)
+        read = {file.document_id: item.elements for item, file in kept if item.elements}
+        found = (element for elements in read.values() for element in elements)
         # Before the commit that names them: a picture without a name is swept up, and a name
         # without its picture would stay a hole.
         images.keep(self.store, pictures(found), log=self._log)
         engines = (engine for item, _ in kept for engine in item.engines)
-        table = with_languages(to_arrow(rows.elements, engine=self._engine, engines=engines))
+        table = with_languages(to_arrow(read, engine=self._engine, engines=engines))
         languages = language_of_documents(table)
         unread = (file.document_id for item, file in kept if not item.elements)
         new = self._without_elements(unread)
@@ -338,7 +340,8 @@ class _ParsingPass:
                 if item.elements or file.document_id in new
             ]
         )
-        return sync.Batch(table, list(rows.elements), rows.failed)
+        failed = [_failure_of(item, file) for item, file in kept if item.problems]
+        return sync.Batch(table, list(read), failed)
 
     def _without_elements(self, documents: Iterable[str]) -> set[str]:
         """The documents among `documents` of which no earlier version was read."""
@@ -360,24 +363,11 @@ class _ParsingPass:
         )
 
 
-@dataclass(slots=True)
-class _Rows:
-    """A batch that grows document by document."""
-
-    elements: dict[str, list[Element]] = field(default_factory=dict)
-    failed: list[sync.Failure] = field(default_factory=list)
-
-    def add(self, parsed: ParsedContent, file: SourceFile) -> None:
-        """Add what was parsed as the content of `file`."""
-        if parsed.elements:
-            self.elements[file.document_id] = parsed.elements
-        if parsed.problems:
-            reason = "; ".join(problem.reason for problem in parsed.problems)
-            kind = blame(parsed.problems)
-            until = "; it is tried again at the next refresh" if kind == "environment" else ""
-            self.failed.append(
-                sync.Failure(file.document_id, f"{file.uri}: {reason}{until}", file.uri, kind)
-            )
+def _failure_of(parsed: ParsedContent, file: SourceFile) -> sync.Failure:
+    """Why `file`, or a part of it, could not be read."""
+    reason, kind = "; ".join(each.reason for each in parsed.problems), blame(parsed.problems)
+    until = "; it is tried again at the next refresh" if kind == "environment" else ""
+    return sync.Failure(file.document_id, f"{file.uri}: {reason}{until}", file.uri, kind)
 
 
 def _in_batches(parsed: Iterable[ParsedContent]) -> Iterator[list[ParsedContent]]:
