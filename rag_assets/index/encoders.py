@@ -65,15 +65,12 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
     if settings.endpoint:
         return _hosted(store, settings)
     computes_here = config.execution.embedding != "ray"
+    elsewhere = None if computes_here else partial(_chosen_on_ray, store, config)
     weights = weights_of(settings, home=store.encoders)
     path = chosen_path(
-        settings,
-        weights=weights,
-        name=model,
-        home=store.encoders,
-        elsewhere=None if computes_here else partial(_chosen_on_ray, store, config),
+        settings, weights=weights, name=model, home=store.encoders, elsewhere=elsewhere
     )
-    return _on_path(store, settings, weights, path=path)
+    return _on_path(store, settings, weights, path)
 
 
 def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder | None:
@@ -96,12 +93,10 @@ def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder |
             shutil.copy(file, copy)
         weights = weights_of(settings, home=copy)
         path = known_path(settings, weights=weights, name=model, home=copy)
-        return _on_path(store, settings, weights, path=path) if path else None
+        return _on_path(store, settings, weights, path) if path else None
 
 
-def _on_path(
-    store: Store, settings: EmbeddingModel, weights: Weights, *, path: str
-) -> IndexEncoder:
+def _on_path(store: Store, settings: EmbeddingModel, weights: Weights, path: str) -> IndexEncoder:
     """A model that is computed on `path`."""
     identity = encoder_id(weights.model_id, path, sparse_layer=weights.sparse_layer)
     return IndexEncoder(
