@@ -64,8 +64,7 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
     settings = config.models[model]
     if settings.endpoint:
         return _hosted(store, settings)
-    computes_here = config.execution.embedding != "ray"
-    elsewhere = None if computes_here else partial(_chosen_on_ray, store, config)
+    elsewhere = partial(_on_ray, store, config) if config.execution.embedding == "ray" else None
     weights = weights_of(settings, home=store.encoders)
     path = chosen_path(
         settings, weights=weights, name=model, home=store.encoders, elsewhere=elsewhere
@@ -132,7 +131,7 @@ def _confirm(encoder: HostedEncoder, log: Callable[[str], None]) -> None:
         log(f"whether the model is still the same is not known: {error}")
 
 
-def _chosen_on_ray(store: Store, config: Config, model: EmbeddingModel) -> Choice:
+def _on_ray(store: Store, config: Config, model: EmbeddingModel) -> Choice:
     """The path that suits the cluster: this machine may have no GPU."""
     with for_embedding(config.execution, device=None) as executor:
         executor.submit(choosing_task(model, home=store.encoders))
