@@ -65,16 +65,12 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
     settings = config.models[model]
     if not settings.has_weights:
         return _without_weights(store, settings)
-    computes_here = config.execution.embedding != "ray"
+    elsewhere = partial(_on_ray, store, config) if config.execution.embedding == "ray" else None
     weights = weights_of(settings, home=store.encoders)
     path = chosen_path(
-        settings,
-        weights=weights,
-        name=model,
-        home=store.encoders,
-        elsewhere=None if computes_here else partial(_chosen_on_ray, store, config),
+        settings, weights=weights, name=model, home=store.encoders, elsewhere=elsewhere
     )
-    return _on_path(store, settings, weights, path=path)
+    return _on_path(store, settings, weights, path)
 
 
 def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder | None:
@@ -98,12 +94,10 @@ def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder |
             shutil.copy(file, copy)
         weights = weights_of(settings, home=copy)
         path = known_path(settings, weights=weights, name=model, home=copy)
-        return _on_path(store, settings, weights, path=path) if path else None
+        return _on_path(store, settings, weights, path) if path else None
 
 
-def _on_path(
-    store: Store, settings: EmbeddingModel, weights: Weights, *, path: str
-) -> IndexEncoder:
+def _on_path(store: Store, settings: EmbeddingModel, weights: Weights, path: str) -> IndexEncoder:
     """A model that is computed on `path`."""
     identity = encoder_id(weights.model_id, path, sparse_layer=weights.sparse_layer)
     return IndexEncoder(
@@ -139,7 +133,7 @@ def _confirm(encoder: HostedEncoder | CustomEncoder, log: Callable[[str], None])
         log(f"whether the model is still the same is not known: {error}")
 
 
-def _chosen_on_ray(store: Store, config: Config, model: EmbeddingModel) -> Choice:
+def _on_ray(store: Store, config: Config, model: EmbeddingModel) -> Choice:
     """The path that suits the cluster: this machine may have no GPU."""
     with for_embedding(config.execution, device=None) as executor:
         executor.submit(choosing_task(model, home=store.encoders))

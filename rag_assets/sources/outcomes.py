@@ -33,7 +33,7 @@ class Export:
     rows_read: int = 0
     """The number of rows that came over from the source in full."""
     keys_read: int = 0
-    """The number of rows of which only the key came over, and where it helps a hash."""
+    """The number of rows of which only the key came over."""
 
     @property
     def is_touched(self) -> bool:

@@ -86,13 +86,13 @@ def test_the_order_and_company_of_the_pairs_change_nothing_that_matters(reranker
 
 def test_a_text_costs_its_forward_pass_once_while_it_is_kept(monkeypatch):
     reranker, forwards = on_torch(), []
-    run = reranker._run
+    computed = reranker._computed
 
-    def counted(batches):
-        forwards.append(sum(len(batch) for batch in batches))
-        return run(batches)
+    def counted(forward, batch):
+        forwards.append(len(batch))
+        return computed(forward, batch)
 
-    monkeypatch.setattr(reranker, "_run", counted)
+    monkeypatch.setattr(reranker, "_computed", counted)
     first = reranker.score([(QUERY, text) for text in TEXTS])
     again = reranker.score([(QUERY, text) for text in TEXTS])
 
