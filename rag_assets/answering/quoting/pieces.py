@@ -96,9 +96,9 @@ def shown(piece: Piece, text: str) -> str:
 
 def read(piece: Piece, text: str) -> str:
     """`piece` as it is rated: an item with the introduction of its list before it."""
-    is_introduced = piece.kind == "item" and piece.lead is not None
-    lead = f"{plain(text[slice(*piece.lead)])} " if is_introduced and piece.lead else ""
-    return f"{lead}{shown(piece, text)}"
+    lead = piece.lead if piece.kind == "item" else None
+    own = shown(piece, text)
+    return f"{plain(text[slice(*lead)])} {own}" if lead else own
 
 
 def plain(text: str) -> str:
