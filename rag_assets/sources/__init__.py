@@ -5,8 +5,8 @@ what kind of source it is (`databases/`, `tabular/`; `dlt_tables` for any dlt so
 what each kind can do, and `landing` has dlt write the rows to files (`landed`). `exporting` brings
 one table up to them, `landed_rows` makes them inputs of the rule of change, `column_types` which
 types they have, `outcomes` what is reported, and `readability` how each source was last read.
-`export_file` writes a table out. `files/` holds the manifest of documents, which is a step (`steps`,
-`step_tables`); `planned` is what a refresh will do, `asset_metadata` what the UI shows.
+`export_file` writes a table out. `files/` holds the manifest of documents, which is a step
+(`steps`, `step_tables`); `planned` is what a refresh will do, `asset_metadata` what the UI shows.
 
 A folder with a CSV file as a source, whose table is landed:
 

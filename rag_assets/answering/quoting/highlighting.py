@@ -24,6 +24,8 @@ WORDS = 0.5
 """Weight of the words that a piece holds, where its cosine with the question counts 1. Chosen on
 questions of dev, where 0.2 to 0.7 mark alike: cosines of e5 lie close together, so that with 1
 words alone decided."""
+REPEATING = 2.0
+"""What a piece is rated lower by that has no word but those of the question: it tells nothing."""
 LONG_ROW = 400
 """A row of more characters may be cut where it is shown."""
 AROUND = 1_500
@@ -97,9 +99,10 @@ def _best(question: str, units: Sequence[Sequence[str]], encoder: QueryEncoder) 
     if not texts:
         return []
     [asked] = encoder.embed_queries([question])
-    ratings = encoder.embed_passages(texts).vectors @ asked + WORDS * _shares_of_words(
-        question, texts
-    )
+    fits = encoder.embed_passages(texts).vectors @ asked
+    ratings = fits + WORDS * _shares_of_words(question, texts)
+    said = Vocabulary(words_of(question))
+    ratings[[all(map(said.share_of, terms(text))) for text in texts]] -= REPEATING
     best, start = [], 0
     for unit in units:
         best.append(int(ratings[start : start + len(unit)].argmax()))

@@ -47,6 +47,12 @@ def test_lines_that_only_say_where_a_unit_stands_are_no_passage():
     assert bare.text == "3 Zinc"
 
 
+def test_what_says_no_more_than_the_question_is_not_marked():
+    text = "Default\n\nThe time when a borrower fails to repay a loan.\n\nIt is rare."
+    [found] = passages("What is a default?", document("loans", text))
+    assert found.text != "Default"
+
+
 def test_the_encoder_speaks_where_no_word_does():
     [found] = passages("What colour?", SPRING, much=1.0)
     assert found.text == "It was painted red."

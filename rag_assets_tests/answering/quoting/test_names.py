@@ -25,6 +25,8 @@ from rag_assets_tests.answering.found import cells_of, document, row
         ("Wie hoch ist der Wirkungsgrad der Brennstoffzelle?", []),
         ("Ist der Akku der NV-65 mit dem USB-Netzteil zu laden?", ["NV-65", "USB-Netzteil"]),
         ("Was kostet ein Kilogramm Hassium?", []),
+        ("Wie hoch war die Inflation in Europa?", []),
+        ("Is the die of Bosch on the list?", ["Bosch"]),
         ("what is it?", []),
     ],
 )
