@@ -91,13 +91,14 @@ def statuses() -> "Sequence[tuple[tuple[type[Exception], ...], HTTPStatus]]":
     """The status that each kind of error is told with; of two that fit, the first."""
     from rag_assets.answering.record.replaying import ReplayError
     from rag_assets.documents.chunks.location import NotShownError
+    from rag_assets.media.json_lines import QuestionsError
     from rag_assets.table_lookup.plans.sandbox import SandboxError
 
     return (
         ((UnknownIdError, NotShownError), HTTPStatus.NOT_FOUND),
         ((ReplayError,), HTTPStatus.CONFLICT),
         (
-            (RequestError, ConfigError, SandboxError, CommandError),
+            (RequestError, ConfigError, SandboxError, QuestionsError, CommandError),
             HTTPStatus.UNPROCESSABLE_ENTITY,
         ),
         ((ExplainedError,), HTTPStatus.SERVICE_UNAVAILABLE),
