@@ -34,7 +34,7 @@ def side_by_side(plan: pa.Table) -> pa.Table:
     return plan.take(pa.array(np.argsort(index.places(texts), kind="stable")))
 
 
-def stretches(plan: pa.Table, *, size: int = BYTES_PER_STRETCH) -> Iterator[pa.Table]:
+def stretches(plan: pa.Table) -> Iterator[pa.Table]:
     """Cut `plan` into neighbours that are read at once, each sorted by length.
 
     Sorted as a whole, neighbours in the plan would lie all over the table: of five million units,
@@ -43,10 +43,12 @@ def stretches(plan: pa.Table, *, size: int = BYTES_PER_STRETCH) -> Iterator[pa.T
     Args:
         plan: `TEXT` and `bytes` of each unit, in the order of their table, but for equal texts,
             which stand side by side.
-        size: About how many bytes the texts of a stretch have; equal ones are never parted.
+
+    Yields:
+        Slices of the plan, whose texts have about `BYTES_PER_STRETCH`; equal ones are never parted.
     """
     begins = text_starts(plan)
-    numbers = (np.cumsum(plan["bytes"].to_numpy()) // size)[begins]
+    numbers = (np.cumsum(plan["bytes"].to_numpy()) // BYTES_PER_STRETCH)[begins]
     starts = begins[np.flatnonzero(np.diff(numbers, prepend=-1))]
     for start, end in pairwise([*starts.tolist(), plan.num_rows]):
         yield plan.slice(start, end - start).sort_by(LONGEST_FIRST)

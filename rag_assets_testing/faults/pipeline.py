@@ -53,6 +53,7 @@ SMALL_BATCHES = {
     (chunk, "DOCUMENTS_A_BATCH"): 3,
     (table_rows, "ROWS_PER_BATCH"): 8,
     (parts, "UNITS_PER_PART"): 4,
+    (parts, "BYTES_PER_STRETCH"): 512,
     (HashEncoder, "part_tokens"): 64,
 }
 """Many commits in little work: more places to die at."""

@@ -54,7 +54,7 @@ def killed_before(made: Project, monkeypatch: pytest.MonkeyPatch, step: str) -> 
 
 
 BUILDING = (
-    (pipeline.embed, "refresh_rows"),
+    (pipeline.embedding, "refresh_rows"),
     (pipeline.joint, "refresh_joint"),
     (pipeline.completing, "record_all"),
 )

@@ -25,7 +25,9 @@ def planned(texts):
 @given(TEXTS, st.integers(1, 2_000))
 def test_a_stretch_holds_neighbours_by_length_and_each_text_whole(texts, size):
     plan = side_by_side(planned(texts))
-    found = list(stretches(plan, size=size))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "BYTES_PER_STRETCH", size)
+        found = list(stretches(plan))
 
     assert sorted(row for part in found for row in part["_rowid"].to_pylist()) == [
         *range(len(texts))

@@ -27,6 +27,7 @@ from rag_assets.config import Config, IndexSettings
 from rag_assets.index.indexes import maintain
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
+from rag_assets.retrieval.signals import state_of
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store, text_parts
 from rag_assets.store import store as stores
@@ -213,6 +214,11 @@ def differing(found: dict[tuple, list], expected: dict[tuple, list]) -> list[tup
     return [key for key in expected if found[key] != expected[key]]
 
 
+def bm25_state(table):
+    """What a ranking by BM25 depends on, besides the units of `table`."""
+    return state_of(UnitTable(table), "bm25")
+
+
 def from_scratch(path: Path, units: dict[str, dict]) -> Tables:
     """The same units in tables of one fragment each, by id."""
     tables = Tables(path)
@@ -252,7 +258,7 @@ def test_rankings_after_any_history_are_those_of_a_build_from_scratch(seed, step
         for name in tables.names:
             lived, built = (one.store.open(name) for one in (tables, fresh))
             assert text_index(lived.to_lance(), name=text_index_name(IndexSettings().text)).is_exact
-            assert UnitTable(lived).state("bm25") == UnitTable(built).state("bm25")
+            assert bm25_state(lived) == bm25_state(built)
             before = tables.store.version(name)
             tables.refresh()
             assert tables.store.version(name) == before, "an exact index is left alone"
@@ -307,5 +313,5 @@ def test_units_that_no_refresh_has_seen_rank_otherwise(tmp_path):
         tables.step(step)
         fresh = from_scratch(tmp_path / f"{step}, fresh", tables.units)
         assert differing(rankings(tables), rankings(fresh)), step
-        joint = UnitTable(tables.store.open(tables.names[0]))
-        assert joint.state("bm25") != UnitTable(fresh.store.open(fresh.names[0])).state("bm25")
+        [lived, built] = (one.store.open(one.names[0]) for one in (tables, fresh))
+        assert bm25_state(lived) != bm25_state(built)

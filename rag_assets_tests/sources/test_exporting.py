@@ -374,7 +374,7 @@ def test_any_sequence_of_tables_ends_where_the_last_one_starts(tables, keyed):
         for table in tables:
             swapped = walked.export(parts(*table), key=key)
             assert held == sum(counts(swapped)[1:])
-            assert swapped.table.rows == sum(counts(swapped)) - swapped.counts.removed
+            assert swapped.table.rows == sum(counts(swapped)) - swapped.report.removed
             held = swapped.table.rows
         again = fresh.export(parts(*tables[-1]), key=key)
         assert swapped.table.data_version == again.table.data_version

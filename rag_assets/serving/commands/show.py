@@ -24,7 +24,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.operations.explain.explaining import FoundUnit, UnitLineage
 
-SUMMARY = "show a hit where it stands, marked in its text or on its page; or where it comes from"
+SUMMARY = "show a hit where it stands, marked in its text or on its page, or its lineage"
 EXAMPLES = """\
   rag-assets search "heat treatment of the rotor"      shows the id of each hit
   rag-assets show 5f0c1e5e                             what stands around it, the hit marked

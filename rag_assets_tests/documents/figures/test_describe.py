@@ -358,9 +358,13 @@ def test_a_described_figure_is_cut_anew_and_found_by_its_description(
 
 
 def test_the_asset_is_there_only_with_a_vision_model():
-    plain = assets.definitions(Config(), STEPS)
     config = config_of("http://localhost:1/v1")
-    described = assets.definitions(config, STEPS)
+    plain, described = (
+        dg.Definitions.merge(
+            assets.definitions(each, STEPS), dg.Definitions(resources=resources_of(each))
+        )
+        for each in (Config(), config)
+    )
     key = dg.AssetKey("figure_descriptions")
     assert key not in plain.resolve_asset_graph().get_all_asset_keys()
     graph = described.resolve_asset_graph()
