@@ -107,7 +107,8 @@ def test_projects_share_a_graph_and_keep_the_path_of_their_vectors_each(tmp_path
     monkeypatch.setattr(openvino, "_export", counted)
     homes = [tmp_path / name for name in ("first", "second")]
     paths = [
-        chosen_path(model, weights=weights_of(model), name="tiny", home=home) for home in homes
+        chosen_path(model, weights=weights_of(model, home=home), name="tiny", home=home)
+        for home in homes
     ]
     for home in homes:
         openvino.load_openvino(weights_of(model), precision="fp32", home=home)

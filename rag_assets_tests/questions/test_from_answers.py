@@ -17,6 +17,7 @@ from rag_assets.config import QuestionSet
 from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.questions import parse
+from rag_assets.media.json_lines import QuestionsError
 from rag_assets.process import clock
 from rag_assets.questions.from_answers import (
     DEPTH,
@@ -26,7 +27,7 @@ from rag_assets.questions.from_answers import (
     open_questions,
 )
 from rag_assets.serving import question_labels
-from rag_assets.serving.replies import CommandError, UsageError
+from rag_assets.serving.replies import UsageError
 from rag_assets.store import MissingTableError
 from rag_assets.store.complete_sets import set_of
 from rag_assets_testing.built_once import built_once
@@ -280,7 +281,7 @@ def test_a_file_that_cannot_be_read_is_named(made):
     kept(made, QUESTIONS[0])
     made.config.questions.people_file.mkdir(parents=True)
 
-    with pytest.raises(CommandError, match=r"people\.jsonl"), hashing():
+    with pytest.raises(QuestionsError, match=r"people\.jsonl"), hashing():
         question_labels.from_answers(made.config)
 
 
