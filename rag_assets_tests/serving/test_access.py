@@ -361,3 +361,57 @@ def test_it_is_told_by_which_rule_a_unit_is_seen(home, monkeypatch, capsys, grou
     assert cli.main(["explain-access", unit, "--groups", groups]) == code
     told = capsys.readouterr()
     assert re.search(says, told.out.strip() or told.err.strip())
+
+
+@pytest.fixture
+def serves(home):
+    """Serves the project under some rules to somebody in some groups."""
+
+    def serves(*groups, scopes=callers.SCOPES[:3], **rules):
+        settings = yaml.safe_load((home / "rag_assets.yaml").read_text())
+        settings["groups"] = [*GROUPS, "guests"]
+        for kind, said in rules.items():
+            settings["sources"][kind]["groups"] = said
+        file = home / "served.yaml"
+        file.write_text(yaml.safe_dump(settings, sort_keys=False))
+        config = configuration.load(file)
+        _, given = KeysFile(config.state_dir).create("anna", scopes, groups, None)
+        return TestClient(
+            app_of(config, AnswerModels(), user="anna"),
+            base_url="http://localhost:8000",
+            headers={"Authorization": f"Bearer {given}"},
+        )
+
+    return serves
+
+
+def sources_told_to(client):
+    """The sources that the state, the counters and a filter that names none tell of."""
+    filters = {"filters": {"source": "none such"}}
+    refused = client.post("/v1/search", json={"query": "needle", **filters}).json()["detail"]
+    return (
+        {each["source"] for each in client.get("/v1/status").json()["sources"]},
+        {*re.findall(r'source="(\w+)"', client.get("/metrics").text)},
+        {*refused.rpartition(": ")[2].split(", ")},
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "told"),
+    [
+        (["guests"], {"none"}),
+        ([], {"none"}),
+        (["ops"], {"registry"}),
+        (["lab", "board"], {"papers", "registry"}),
+    ],
+)
+def test_a_source_of_which_nothing_is_seen_is_not_named(serves, groups, told):
+    by_row = {"staff": {"column": "team"}}
+    client = serves(*groups, documents={"**": ["lab"]}, tables=by_row)
+    assert sources_told_to(client) == (told - {"none"}, told - {"none"}, told)
+
+
+def test_who_sees_a_part_is_not_told_the_reasons_and_verdicts_of_others(serves):
+    client = serves("hr", documents={"**": ["lab"]})
+    pointer = client.get("/v1/status").json()["pointer"]
+    assert [pointer[each] for each in ("reason", "verdict", "stale")] == [None] * 3
