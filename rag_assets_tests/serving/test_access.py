@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from rag_assets import config as configuration
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.identity import UnknownIdError
+from rag_assets.questions.items_to_label import ItemSources
 from rag_assets.retrieval.access import Access
 from rag_assets.serving import callers, cli
 from rag_assets.serving.http.app import app_of
@@ -415,3 +416,12 @@ def test_who_sees_a_part_is_not_told_the_reasons_and_verdicts_of_others(serves):
     client = serves("hr", documents={"**": ["lab"]})
     pointer = client.get("/v1/status").json()["pointer"]
     assert [pointer[each] for each in ("reason", "verdict", "stale")] == [None] * 3
+
+
+def test_who_sees_a_part_gathers_nothing_to_label_for_others(serves, monkeypatch):
+    gathered = []
+    monkeypatch.setattr(ItemSources, "items", lambda _self, task: gathered.append(task) or {})
+    part = serves("hr", documents={"**": ["lab"]})
+    assert "There is nothing to label yet" in part.get("/label").text
+    assert not part.app.state.service.to_label
+    assert not gathered
