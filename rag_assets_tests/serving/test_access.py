@@ -6,6 +6,7 @@ import random
 import re
 import sqlite3
 from collections import Counter
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -386,6 +387,12 @@ def serves(home):
     return serves
 
 
+def service_of(client):
+    """What a server knows of somebody in the group `hr`."""
+    caller = callers.Caller("anna", frozenset({"read"}), frozenset({"hr"}))
+    return client.app.state.service.asked_by(caller)
+
+
 def sources_told_to(client):
     """The sources that the state, the counters and a filter that names none tell of."""
     filters = {"filters": {"source": "none such"}}
@@ -425,3 +432,68 @@ def test_who_sees_a_part_gathers_nothing_to_label_for_others(serves, monkeypatch
     assert "There is nothing to label yet" in part.get("/label").text
     assert not part.app.state.service.to_label
     assert not gathered
+
+
+BY_ROW = {"staff": {"column": "team"}}
+
+
+def test_a_kept_value_is_hidden_once_rows_are_hidden_that_it_was_computed_from(serves):
+    """Other rules hold by now: the user and their groups are those of then."""
+    asked = serves("hr", tables={"staff": ["hr"]})
+    question = {"question": "What is the lowest pay of the staff?"}
+    told = asked.post("/v1/answers", json=question).json()
+    kept = told["id"]
+    assert "71000 (zqs00), from 10 rows" in told["answer"]["sentences"][0]["text"]
+    assert asked.get(f"/v1/history/{kept}").status_code == 200
+
+    now = serves("hr", tables=BY_ROW)
+    listed = now.get("/v1/history", params={"limit": 1}).json()["answers"]
+    assert kept not in [each["answer_id"] for each in listed]
+    assert kept not in now.get("/history").text
+    found = service_of(asked).own(kept)
+    alone = replace(found, answer=replace(found.answer, shown=()))
+    assert service_of(asked).may_see(alone)
+    assert not service_of(now).may_see(alone), "nor by what was found beside it"
+    for method, path, body in (
+        ("GET", "/v1/history/{}", None),
+        ("GET", "/history/{}", None),
+        ("POST", "/v1/history/{}/replay", {"on": "kept"}),
+        ("POST", "/v1/answers", {"question": "And the lowest?", "after": "{}"}),
+        ("POST", "/v1/feedback", {"answer_id": "{}", "kind": "up"}),
+        ("DELETE", "/v1/history/{}", None),
+        ("DELETE", "/history/{}", None),
+    ):
+
+        def call(answer, method=method, path=path, body=body):
+            sent = json.dumps(body).replace("{}", answer)
+            headers = {"Content-Type": "application/json"}
+            reply = now.request(method, path.format(answer), content=sent, headers=headers)
+            return reply.status_code, reply.text.replace(answer, "it")
+
+        assert call(kept) == call(NOWHERE), path
+        assert call(kept)[0] == 404, path
+
+
+def test_words_of_a_document_that_is_hidden_by_now_are_hidden_though_it_was_edited(serves):
+    """Its units have other ids by now, so that the index knows no more where those were from."""
+    body = {"question": "What does the needle bear?", "filters": {"domain": "document"}}
+    asked = serves("hr", documents={"**": ["hr"]}).post("/v1/answers", json=body).json()
+    before, now = (serves("hr", documents={"**": [group]}) for group in ("hr", "ops"))
+    kept = service_of(before).own(asked["id"])
+    assert kept.answer.citations
+    edited = replace(
+        kept,
+        answer=replace(
+            kept.answer,
+            shown=(),
+            sentences=[
+                replace(
+                    sentence,
+                    citations=[replace(each, unit_id=NOWHERE) for each in sentence.citations],
+                )
+                for sentence in kept.answer.sentences
+            ],
+        ),
+    )
+    assert service_of(before).may_see(edited)
+    assert not service_of(now).may_see(edited)
