@@ -9,7 +9,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, cast
@@ -164,7 +164,7 @@ class Admission:
             logger.warning("refused key %s from %s: %s", key_id or "of no form", address, error)
             raise _unauthorized(str(error)) from error
 
-    def _keys(self) -> Iterable[Key]:
+    def _keys(self) -> Sequence[Key]:
         try:
             return self.keys.read()
         except KeysFileError as error:

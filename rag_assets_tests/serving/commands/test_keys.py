@@ -66,6 +66,19 @@ def test_a_name_revokes_all_its_keys_and_an_id_one(keys, home):
     assert (code, "rag-assets keys list shows all" in told) == (FAILED, True)
 
 
+def test_a_group_that_the_config_does_not_know_is_told_when_a_key_names_it(keys, home):
+    """Such a key is made, as the config may name the group later; it sees nothing by it."""
+    (home / "rag_assets.yaml").write_text(
+        "state_dir: state\ngroups: [laboratory, sales]\n", "utf-8"
+    )
+    code, out, told = keys("create", "anna", "--groups", "labratory,sales")
+    assert code == OK
+    assert FORM.fullmatch(out.strip())
+    assert "the config has no group labratory" in told
+    assert "it has laboratory, sales" in told
+    assert "no group" not in keys("create", "bob", "--groups", "sales")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
