@@ -4,9 +4,11 @@ import json
 import os
 import random
 import re
+import shutil
 import sqlite3
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -23,7 +25,7 @@ from rag_assets.serving.http.app import app_of
 from rag_assets.serving.keys import KeysFile
 from rag_assets.serving.mcp.tools import AgentTools
 from rag_assets.serving.replies import UsageError
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
 from rag_assets_testing import effort
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -369,7 +371,7 @@ def test_it_is_told_by_which_rule_a_unit_is_seen(home, monkeypatch, capsys, grou
 def serves(home):
     """Serves the project under some rules to somebody in some groups."""
 
-    def serves(*groups, scopes=callers.SCOPES[:3], **rules):
+    def serves(*groups, home=home, **rules):
         settings = yaml.safe_load((home / "rag_assets.yaml").read_text())
         settings["groups"] = [*GROUPS, "guests"]
         for kind, said in rules.items():
@@ -377,7 +379,7 @@ def serves(home):
         file = home / "served.yaml"
         file.write_text(yaml.safe_dump(settings, sort_keys=False))
         config = configuration.load(file)
-        _, given = KeysFile(config.state_dir).create("anna", scopes, groups, None)
+        _, given = KeysFile(config.state_dir).create("anna", callers.SCOPES[:3], groups, None)
         return TestClient(
             app_of(config, AnswerModels(), user="anna"),
             base_url="http://localhost:8000",
@@ -497,3 +499,23 @@ def test_words_of_a_document_that_is_hidden_by_now_are_hidden_though_it_was_edit
     )
     assert service_of(before).may_see(edited)
     assert not service_of(now).may_see(edited)
+
+
+def test_a_row_that_moved_to_another_team_is_hidden_as_it_was_too(home, serves, tmp_path):
+    copied = shutil.copytree(home, tmp_path / "home")
+    config = configuration.load(copied / "rag_assets.yaml")
+    joint, where = config.tables_of("default").joint, "`table` = 'staff' AND row_key = '1'"
+    [unit] = Store.of(config).read(joint, columns=["unit_id"], where=where)["unit_id"].to_pylist()
+    ask = partial(serves, "ops", home=copied, tables=BY_ROW)
+    assert ask().get(f"/u/{unit}?v=1").status_code == 200
+
+    with sqlite3.connect(copied / "registry.sqlite") as database:
+        database.execute("UPDATE staff SET team = 'board' WHERE id = 1")
+    database.close()
+    with hashing():
+        refresh(config)
+        assert serving_pointer.number_now(Store.of(config)) == 2
+        client = ask()
+        replies = [client.get(f"/u/{each}?v=1") for each in (unit, NOWHERE)]
+    told, nothing = (reply.text.replace(unit, NOWHERE) for reply in replies)
+    assert (replies[0].status_code, told) == (404, nothing)
