@@ -323,8 +323,10 @@ def test_wrong_keys_through_a_proxy_are_counted_by_where_they_come_from(behind_p
 
 
 def test_what_is_on_its_way_is_read_by_who_asked_alone(served):
-    given = {name: served.key(name) for name in ("anna", "bob")}
-    anna, bob = map(served.with_key, given.values())
+    """A key of the same name that sees other groups is somebody else."""
+    given = {"anna": served.key("anna"), "bob": served.key("bob")}
+    given["anna of sales"] = served.key("anna", groups=["sales"])
+    anna, *others = map(served.with_key, given.values())
     streams = served.app.state.service.streams
     with served.client() as running:
 
@@ -334,7 +336,11 @@ def test_what_is_on_its_way_is_read_by_who_asked_alone(served):
             return streams.start(lambda tell: tell(Event("done", "{}")), in_work, caller).id
 
         path = f"/v1/streams/{running.portal.call(begin)}"
-        assert bob.get(path).status_code == bob.delete(path).status_code == 404
+        page = path.replace("/v1/streams", "/ask")
+        for other in others:
+            assert other.get(path).status_code == other.delete(path).status_code == 404
+            assert "not on its way any more" in other.get(page).text
+            other.delete(page)
         assert "event: done" in anna.get(path).text
 
 
