@@ -9,7 +9,7 @@ Commands, evaluations and benchmarks go through it, so that each of them asks in
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -135,7 +135,22 @@ class Assistant:
 
     @cached_property
     def _rules(self) -> AccessRules:
-        return AccessRules(self.store, self.config, self.index.complete_set)
+        """By the rows of what serves now, whatever version of them is searched.
+
+        Whoever may not see a row any more does not see it as it was either.
+        """
+        from rag_assets.store import MissingTableError, serving_pointer
+        from rag_assets.store.complete_sets import set_of
+
+        rows_of = self.index.complete_set
+        if self._pointer is not None or self._complete_set is not None:
+            with suppress(MissingTableError):  # nothing serves now: then those that are searched
+                pointer = serving_pointer.current(self.store)
+                variant = self.config.serving_variant
+                rows_of = (
+                    pointer.complete_set if pointer else set_of(self.store, self.config, variant)
+                )
+        return AccessRules(self.store, self.config, rows_of)
 
     @cached_property
     def index(self) -> "VariantIndex":

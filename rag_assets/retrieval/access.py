@@ -92,13 +92,14 @@ class AccessRules:
                             key=f"sources.{kind}.{source.name}.groups.{pattern}",
                             fits=file_pattern(pattern).fullmatch
                             if kind == "documents"
-                            else partial(fnmatchcase, pat=pattern),
+                            else partial(_is_called, pattern=pattern),
                             says=groups if isinstance(groups, RowGroups) else frozenset(groups),
                         )
                         for pattern, groups in source.groups.items()
                     ]
                 )
         self._audiences_of_rows = lru_cache(TABLES_KEPT)(self._read_audiences)
+        self._tables_of = cache(self._read_tables)
 
     def of_place(self, source: str, name: str) -> Audience | Mapping[str, frozenset[str]]:
         """Who may see a document or a table; of a table whose rows differ, by the ids of its rows.
@@ -121,13 +122,18 @@ class AccessRules:
         return next((each for each in rules if each.fits(name)), None)
 
     def has_any(self, source: str, groups: frozenset[str]) -> bool:
-        """Whether a source names one of some groups, lets its rows name them, or is open to all."""
+        """Whether a source, or a row of it, names one of some groups, or it is open to all."""
         if source not in self._of_source:
             return False
-        rules = self._of_source[source]
-        return rules is None or any(
-            isinstance(each.says, RowGroups) or not groups.isdisjoint(each.says) for each in rules
-        )
+        if (rules := self._of_source[source]) is None:
+            return True
+        says = [each.says for each in rules]
+        if any(not isinstance(each, RowGroups) and not groups.isdisjoint(each) for each in says):
+            return True
+        by_row = any(isinstance(each, RowGroups) for each in says)
+        places = (self.of_place(source, table) for table in self._tables_of(source) if by_row)
+        audiences = (each.values() for each in places if isinstance(each, Mapping))
+        return any(not groups.isdisjoint(named) for each in audiences for named in each)
 
     def of_unit(self, unit: Mapping[str, object]) -> Audience:
         """Who may see a unit, a row of `schemas.units` with the columns `PLACE`."""
@@ -187,8 +193,21 @@ class AccessRules:
         values = cells.field("value").filter(is_named).to_pylist()
         return {row: audiences(value or "") for row, value in zip(named, values, strict=True)}
 
+    def _read_tables(self, source: str) -> Collection[str]:
+        """The tables of a source that have rows."""
+        if (pin := self._rows) is None:
+            return ()
+        where = f"source = {quoted(source)}"
+        rows = self._store.read(pin.table, columns=["table"], where=where, version=pin.version)
+        return rows["table"].unique().to_pylist()
+
     def _groups_in(self, cell: str) -> frozenset[str]:
         return self._known & {name.strip() for name in cell.split(BETWEEN)}
+
+
+def _is_called(table: str, pattern: str) -> bool:
+    """Whether a pattern of the config is, or fits, the name of a table."""
+    return table == pattern or fnmatchcase(table, pattern)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -96,9 +96,13 @@ class KeysFile:
             self._seen = (None, ())
         except (OSError, ValidationError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no list of keys"
+            what = "bring it back from a backup, or move it away and make new keys"
+            if isinstance(error, PermissionError):
+                what = (
+                    f"give {self.path.parent} to the user that serves, and make keys as that user"
+                )
             raise KeysFileError(
-                f"{self.path} cannot be read ({why}), so that nobody is let in: bring it back from "
-                "a backup, or move it away and make new keys"
+                f"{self.path} cannot be read ({why}), so that nobody is let in: {what}"
             ) from error
         return self._seen[1]
 

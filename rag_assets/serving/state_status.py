@@ -84,8 +84,8 @@ class StateStatus:
     def seen_by(self, sight: Sight) -> "StateStatus":
         """How the sources stand that may be seen, and what serves.
 
-        Left out is all that names or counts what is hidden: problems, runs, tables, checks and
-        sizes, the sources of which nothing is seen, and tables of which not all is.
+        Left out is all that names or counts what is hidden: problems, runs, tables, checks, sizes
+        and verdicts, the sources of which nothing is seen, and tables of which not all is.
         """
         sources = [
             replace(
@@ -100,8 +100,10 @@ class StateStatus:
             for each in self.sources
             if sight.rules.has_any(each.source, sight.groups)
         ]
+        pointer = self.pointer and replace(self.pointer, reason=None, verdict=None, stale=None)
         return replace(
             self,
+            pointer=pointer,
             sources=sources,
             problems=(),
             running=(),

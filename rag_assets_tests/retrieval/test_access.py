@@ -115,6 +115,18 @@ def test_the_first_pattern_that_fits_decides(tmp_path, index, uri, groups):
     assert audience.of_place("gone", uri) == set()  # of no source that the config has
 
 
+@pytest.mark.parametrize("name", ["pay [2026]", "pay.a", "log_*", "log_?"])
+def test_a_table_is_known_by_its_name_whatever_signs_stand_in_it(tmp_path, index, name):
+    """Tables of a folder are called as their files: a bracket is no pattern."""
+    _, store, _ = index
+    config = Config.model_validate(
+        {**sources(None, {name: ["hr"], "*": ["ops"]}), "state_dir": tmp_path}
+    )
+    audience = AccessRules(store, config, open_index(store, config, VARIANT).complete_set)
+    assert audience.of_place("lab", name) == {"hr"}
+    assert audience.of_place("lab", "pays2") == {"ops"}
+
+
 def test_where_no_source_names_groups_everything_is_seen():
     config = Config.model_validate(sources(None))
     assert Access(frozenset()).within(config) == EVERYTHING

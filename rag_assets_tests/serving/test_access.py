@@ -4,8 +4,11 @@ import json
 import os
 import random
 import re
+import shutil
 import sqlite3
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -15,13 +18,14 @@ from starlette.testclient import TestClient
 from rag_assets import config as configuration
 from rag_assets.answering.assistant import AnswerModels
 from rag_assets.identity import UnknownIdError
+from rag_assets.questions.items_to_label import ItemSources
 from rag_assets.retrieval.access import Access
 from rag_assets.serving import callers, cli
 from rag_assets.serving.http.app import app_of
 from rag_assets.serving.keys import KeysFile
 from rag_assets.serving.mcp.tools import AgentTools
 from rag_assets.serving.replies import UsageError
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
 from rag_assets_testing import effort
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -361,3 +365,157 @@ def test_it_is_told_by_which_rule_a_unit_is_seen(home, monkeypatch, capsys, grou
     assert cli.main(["explain-access", unit, "--groups", groups]) == code
     told = capsys.readouterr()
     assert re.search(says, told.out.strip() or told.err.strip())
+
+
+@pytest.fixture
+def serves(home):
+    """Serves the project under some rules to somebody in some groups."""
+
+    def serves(*groups, home=home, **rules):
+        settings = yaml.safe_load((home / "rag_assets.yaml").read_text())
+        settings["groups"] = [*GROUPS, "guests"]
+        for kind, said in rules.items():
+            settings["sources"][kind]["groups"] = said
+        file = home / "served.yaml"
+        file.write_text(yaml.safe_dump(settings, sort_keys=False))
+        config = configuration.load(file)
+        _, given = KeysFile(config.state_dir).create("anna", callers.SCOPES[:3], groups, None)
+        return TestClient(
+            app_of(config, AnswerModels(), user="anna"),
+            base_url="http://localhost:8000",
+            headers={"Authorization": f"Bearer {given}"},
+        )
+
+    return serves
+
+
+def service_of(client):
+    """What a server knows of somebody in the group `hr`."""
+    caller = callers.Caller("anna", frozenset({"read"}), frozenset({"hr"}))
+    return client.app.state.service.asked_by(caller)
+
+
+def sources_told_to(client):
+    """The sources that the state, the counters and a filter that names none tell of."""
+    filters = {"filters": {"source": "none such"}}
+    refused = client.post("/v1/search", json={"query": "needle", **filters}).json()["detail"]
+    return (
+        {each["source"] for each in client.get("/v1/status").json()["sources"]},
+        {*re.findall(r'source="(\w+)"', client.get("/metrics").text)},
+        {*refused.rpartition(": ")[2].split(", ")},
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "told"),
+    [
+        (["guests"], {"none"}),
+        ([], {"none"}),
+        (["ops"], {"registry"}),
+        (["lab", "board"], {"papers", "registry"}),
+    ],
+)
+def test_a_source_of_which_nothing_is_seen_is_not_named(serves, groups, told):
+    by_row = {"staff": {"column": "team"}}
+    client = serves(*groups, documents={"**": ["lab"]}, tables=by_row)
+    assert sources_told_to(client) == (told - {"none"}, told - {"none"}, told)
+
+
+def test_who_sees_a_part_is_not_told_the_reasons_and_verdicts_of_others(serves):
+    client = serves("hr", documents={"**": ["lab"]})
+    pointer = client.get("/v1/status").json()["pointer"]
+    assert [pointer[each] for each in ("reason", "verdict", "stale")] == [None] * 3
+
+
+def test_who_sees_a_part_gathers_nothing_to_label_for_others(serves, monkeypatch):
+    gathered = []
+    monkeypatch.setattr(ItemSources, "items", lambda _self, task: gathered.append(task) or {})
+    part = serves("hr", documents={"**": ["lab"]})
+    assert "There is nothing to label yet" in part.get("/label").text
+    assert not part.app.state.service.to_label
+    assert not gathered
+
+
+BY_ROW = {"staff": {"column": "team"}}
+
+
+def test_a_kept_value_is_hidden_once_rows_are_hidden_that_it_was_computed_from(serves):
+    """Other rules hold by now: the user and their groups are those of then."""
+    asked = serves("hr", tables={"staff": ["hr"]})
+    question = {"question": "What is the lowest pay of the staff?"}
+    told = asked.post("/v1/answers", json=question).json()
+    kept = told["id"]
+    assert "71000 (zqs00), from 10 rows" in told["answer"]["sentences"][0]["text"]
+    assert asked.get(f"/v1/history/{kept}").status_code == 200
+
+    now = serves("hr", tables=BY_ROW)
+    listed = now.get("/v1/history", params={"limit": 1}).json()["answers"]
+    assert kept not in [each["answer_id"] for each in listed]
+    assert kept not in now.get("/history").text
+    found = service_of(asked).own(kept)
+    alone = replace(found, answer=replace(found.answer, shown=()))
+    assert service_of(asked).may_see(alone)
+    assert not service_of(now).may_see(alone), "nor by what was found beside it"
+    for method, path, body in (
+        ("GET", "/v1/history/{}", None),
+        ("GET", "/history/{}", None),
+        ("POST", "/v1/history/{}/replay", {"on": "kept"}),
+        ("POST", "/v1/answers", {"question": "And the lowest?", "after": "{}"}),
+        ("POST", "/v1/feedback", {"answer_id": "{}", "kind": "up"}),
+        ("DELETE", "/v1/history/{}", None),
+        ("DELETE", "/history/{}", None),
+    ):
+
+        def call(answer, method=method, path=path, body=body):
+            sent = json.dumps(body).replace("{}", answer)
+            headers = {"Content-Type": "application/json"}
+            reply = now.request(method, path.format(answer), content=sent, headers=headers)
+            return reply.status_code, reply.text.replace(answer, "it")
+
+        assert call(kept) == call(NOWHERE), path
+        assert call(kept)[0] == 404, path
+
+
+def test_words_of_a_document_that_is_hidden_by_now_are_hidden_though_it_was_edited(serves):
+    """Its units have other ids by now, so that the index knows no more where those were from."""
+    body = {"question": "What does the needle bear?", "filters": {"domain": "document"}}
+    asked = serves("hr", documents={"**": ["hr"]}).post("/v1/answers", json=body).json()
+    before, now = (serves("hr", documents={"**": [group]}) for group in ("hr", "ops"))
+    kept = service_of(before).own(asked["id"])
+    assert kept.answer.citations
+    edited = replace(
+        kept,
+        answer=replace(
+            kept.answer,
+            shown=(),
+            sentences=[
+                replace(
+                    sentence,
+                    citations=[replace(each, unit_id=NOWHERE) for each in sentence.citations],
+                )
+                for sentence in kept.answer.sentences
+            ],
+        ),
+    )
+    assert service_of(before).may_see(edited)
+    assert not service_of(now).may_see(edited)
+
+
+def test_a_row_that_moved_to_another_team_is_hidden_as_it_was_too(home, serves, tmp_path):
+    copied = shutil.copytree(home, tmp_path / "home")
+    config = configuration.load(copied / "rag_assets.yaml")
+    joint, where = config.tables_of("default").joint, "`table` = 'staff' AND row_key = '1'"
+    [unit] = Store.of(config).read(joint, columns=["unit_id"], where=where)["unit_id"].to_pylist()
+    ask = partial(serves, "ops", home=copied, tables=BY_ROW)
+    assert ask().get(f"/u/{unit}?v=1").status_code == 200
+
+    with sqlite3.connect(copied / "registry.sqlite") as database:
+        database.execute("UPDATE staff SET team = 'board' WHERE id = 1")
+    database.close()
+    with hashing():
+        refresh(config)
+        assert serving_pointer.number_now(Store.of(config)) == 2
+        client = ask()
+        replies = [client.get(f"/u/{each}?v=1") for each in (unit, NOWHERE)]
+    told, nothing = (reply.text.replace(unit, NOWHERE) for reply in replies)
+    assert (replies[0].status_code, told) == (404, nothing)

@@ -1,7 +1,7 @@
 """`rag-assets keys`: who may ask the server, what they may do, and until when."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from rag_assets import config as configuration
@@ -53,13 +53,13 @@ def run(options: argparse.Namespace) -> Reply:
         return Reply({"keys": [_record(each) for each in found]}, text)
     with disk_errors.writing(config.state_dir):
         if options.action == "create":
-            return _created(keys, options)
+            return _created(keys, options, config.groups)
         revoked = keys.revoke(options.name)
     told = ", ".join(each.id for each in revoked) or "none: they were already"
     return Reply({"revoked": [each.id for each in revoked]}, f"Revoked: {told}.")
 
 
-def _created(keys: KeysFile, options: argparse.Namespace) -> Reply:
+def _created(keys: KeysFile, options: argparse.Namespace, known: Collection[str]) -> Reply:
     if unknown := [each for each in options.scopes if each not in SCOPES]:
         raise UsageError(f"--scopes: {unknown[0]} is none; there are {', '.join(SCOPES)}")
     if not (options.name.isprintable() and 0 < len(options.name.strip()) <= LONGEST_NAME):
@@ -67,6 +67,10 @@ def _created(keys: KeysFile, options: argparse.Namespace) -> Reply:
     made, given = keys.create(
         options.name.strip(), cast("list[Scope]", options.scopes), options.groups, options.expires
     )
+    for group in options.groups:
+        if group not in known:
+            there = ", ".join(known) or "none"
+            say(f"--groups: the config has no group {group}: nothing is seen by it; it has {there}")
     say(f"The key of {made.name}, shown this once: nobody can read it again.")
     return Reply({"key": given, **_record(made)}, given)
 

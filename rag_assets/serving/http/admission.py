@@ -9,7 +9,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, cast
@@ -77,7 +77,7 @@ class Admission:
         self.keys = KeysFile(config.state_dir)
         self._proxy = config.serving.proxy
         self.person = person_here(user)
-        self._is_loopback = is_loopback
+        self._is_open = is_loopback and self._proxy is None
         self._sessions: dict[bytes, tuple[str, float]] = {}
         self._wrong = WrongKeys()
 
@@ -85,10 +85,13 @@ class Admission:
     def needs_keys(self) -> bool:
         """Whether who asks has to say who they are.
 
+        Once it was so it stays so: a file of keys that goes away opens nothing.
+
         Raises:
             HTTPException: The keys cannot be read.
         """
-        return not self._is_loopback or self._proxy is not None or bool(self._keys())
+        self._is_open = self._is_open and not self._keys()
+        return not self._is_open
 
     @property
     def lets_somebody_in(self) -> bool:
@@ -105,10 +108,12 @@ class Admission:
         """
         headers = Headers(scope=asked)
         kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer":
+        proxied = self._through_proxy(asked, headers)
+        is_key = not proxied or id_of(given.strip())  # else it is a token of the proxy's own login
+        if kind.lower() == "bearer" and is_key:
             return self._checked(given.strip(), asked).caller
-        if caller := self._through_proxy(asked, headers):
-            return caller
+        if proxied:
+            return proxied
         if token := cookie_parser(headers.get("cookie", "")).get(SESSION):
             key_id, until = self._sessions.get(_hash(token), ("", 0.0))
             if until > time.monotonic():
@@ -159,7 +164,7 @@ class Admission:
             logger.warning("refused key %s from %s: %s", key_id or "of no form", address, error)
             raise _unauthorized(str(error)) from error
 
-    def _keys(self) -> Iterable[Key]:
+    def _keys(self) -> Sequence[Key]:
         try:
             return self.keys.read()
         except KeysFileError as error:

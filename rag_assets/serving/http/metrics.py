@@ -1,6 +1,6 @@
 """Counters for Prometheus: requests, seconds by stage, and how old what is served is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -20,8 +20,8 @@ class Metrics:
 
     def __init__(self, config: Config) -> None:
         """Count nothing yet; the freshness of sources is read when it is asked for."""
+        self._config = config
         self._registry = CollectorRegistry()
-        self._registry.register(_Freshness(config))
         self._requests = Counter(
             "rag_assets_requests", "Requests.", ["route", "status"], registry=self._registry
         )
@@ -56,16 +56,18 @@ class Metrics:
         for stage, took in seconds.items():
             self._stages.labels(stage).observe(took)
 
-    def text(self) -> bytes:
-        """All of them in the text format of Prometheus."""
-        return generate_latest(self._registry)
+    def text(self, sources: Collection[str]) -> bytes:
+        """All of them in the text format of Prometheus, and the freshness of some sources."""
+        freshness = CollectorRegistry()
+        freshness.register(_Freshness(self._config, sources))
+        return generate_latest(self._registry) + generate_latest(freshness)
 
 
 class _Freshness(Collector):
-    """When each source was last read in full."""
+    """When each of some sources was last read in full."""
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
+    def __init__(self, config: Config, sources: Collection[str]) -> None:
+        self._config, self._sources = config, sources
 
     def collect(self) -> Iterator[Metric]:
         """One gauge, a line for each source that was ever read."""
@@ -74,7 +76,7 @@ class _Freshness(Collector):
             "rag_assets_source_age_seconds", "Since a source was read in full.", labels=["source"]
         )
         now = datetime.now(UTC)
-        for name in sorted(self._config.source_names):
+        for name in sorted(self._sources):
             found = readability(store, name)
             times = [each.last_read for each in (found.whole, *found.parts.values())]
             if read := max(filter(None, times), default=None):

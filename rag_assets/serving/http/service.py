@@ -105,12 +105,12 @@ class Service:
         from rag_assets.questions.items_to_label import ItemSources, Labelling
         from rag_assets.questions.judging.labels import task_of
 
-        task = task_of(of)
-        if anew or of not in self.to_label:
+        task, sees_all = task_of(of), self.access == EVERYTHING
+        if sees_all and (anew or of not in self.to_label):
             sources = ItemSources.of(self.config, lambda: self.served.now().assistant.index)
             self.to_label[of] = sources.items(task)
-        # what is labelled was gathered from everything
-        items = self.to_label[of] if self.access == EVERYTHING else {}
+        # they are shared, and gathered from everything
+        items = self.to_label[of] if sees_all else {}
         return Labelling(task, items, self.config.questions.labels_file, self.user)
 
     def compared_with(self) -> "StaleIndex | None":

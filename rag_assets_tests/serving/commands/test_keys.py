@@ -11,7 +11,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
-from rag_assets.serving.keys import FORM, KeysFile
+from rag_assets.serving.keys import FORM, KeysFile, KeysFileError
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets_testing.faults.kills import until
 
@@ -64,6 +64,19 @@ def test_a_name_revokes_all_its_keys_and_an_id_one(keys, home):
     assert keys("list")[1].count("was revoked on") == 2
     code, _, told = keys("revoke", "eve")
     assert (code, "rag-assets keys list shows all" in told) == (FAILED, True)
+
+
+def test_a_group_that_the_config_does_not_know_is_told_when_a_key_names_it(keys, home):
+    """Such a key is made, as the config may name the group later; it sees nothing by it."""
+    (home / "rag_assets.yaml").write_text(
+        "state_dir: state\ngroups: [laboratory, sales]\n", "utf-8"
+    )
+    code, out, told = keys("create", "anna", "--groups", "labratory,sales")
+    assert code == OK
+    assert FORM.fullmatch(out.strip())
+    assert "the config has no group labratory" in told
+    assert "it has laboratory, sales" in told
+    assert "no group" not in keys("create", "bob", "--groups", "sales")[2]
 
 
 @pytest.mark.parametrize(
@@ -121,3 +134,16 @@ def test_a_process_that_is_killed_while_it_makes_keys_loses_none_it_told(tmp_pat
     assert len(whole) >= 5
     assert all(KeysFile(tmp_path).of(line.strip()).name == "anna" for line in whole)
     assert KeysFile(tmp_path).create("bob", ["read"], [], None), "nothing stays locked"
+
+
+def test_keys_that_another_user_made_are_told_as_such(home, monkeypatch):
+    """As `sudo rag-assets keys create` makes them beside a server of its own user."""
+    keys_file = KeysFile(home / "state")
+    keys_file.create("anna", ["read"], [], None)
+
+    def refuse(path, **_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.stat", refuse)
+    with pytest.raises(KeysFileError, match="make keys as that user"):
+        keys_file.read()

@@ -217,6 +217,18 @@ def test_the_first_key_ends_the_time_without_keys(tmp_path):
     assert given
 
 
+def test_a_file_of_keys_that_goes_away_opens_nothing(tmp_path):
+    """As it does while a backup is brought back, or a volume is gone for a while."""
+    client = TestClient(
+        app_of(Config(state_dir=tmp_path), AnswerModels(), user="anna"),
+        base_url="http://localhost",
+    )
+    KeysFile(tmp_path).create("bob", ["read"], [], None)
+    assert client.get("/metrics").status_code == 401
+    KeysFile(tmp_path).path.unlink()
+    assert client.get("/metrics").status_code == 401
+
+
 def test_a_login_on_the_page_lasts_until_its_key_ends_or_one_logs_out(served):
     page = served.client()
     asked = page.get("/search?query=hot+steel")
@@ -288,6 +300,17 @@ def test_the_login_of_a_proxy_counts_from_its_addresses_alone(behind_proxy):
     assert behind_proxy.with_key(given).get("/metrics").status_code == 200
 
 
+def test_a_token_of_the_proxy_is_no_wrong_key(behind_proxy):
+    """Proxies of companies hand on the token of their own login where keys of ours stand."""
+    told = {"X_Forwarded_User": "anna", "Authorization": "Bearer eyJhbGciOi.eyJzdWIi.c2lnbmVk"}
+    for _ in range(MOST_WRONG_KEYS + 1):
+        assert behind_proxy.client("10.1.2.3", **told).get("/metrics").status_code == 200
+    assert behind_proxy.who.name == "anna"
+    assert behind_proxy.client("192.0.2.7", **told).get("/metrics").status_code == 401
+    wrong = told | {"Authorization": f"Bearer rag_00000000_{'x' * 43}"}
+    assert behind_proxy.client("10.1.2.3", **wrong).get("/metrics").status_code == 401
+
+
 def test_wrong_keys_through_a_proxy_are_counted_by_where_they_come_from(behind_proxy):
     guess = f"rag_00000000_{'x' * 43}"
     for _ in range(MOST_WRONG_KEYS + 1):
@@ -300,8 +323,10 @@ def test_wrong_keys_through_a_proxy_are_counted_by_where_they_come_from(behind_p
 
 
 def test_what_is_on_its_way_is_read_by_who_asked_alone(served):
-    given = {name: served.key(name) for name in ("anna", "bob")}
-    anna, bob = map(served.with_key, given.values())
+    """A key of the same name that sees other groups is somebody else."""
+    given = {"anna": served.key("anna"), "bob": served.key("bob")}
+    given["anna of sales"] = served.key("anna", groups=["sales"])
+    anna, *others = map(served.with_key, given.values())
     streams = served.app.state.service.streams
     with served.client() as running:
 
@@ -311,7 +336,11 @@ def test_what_is_on_its_way_is_read_by_who_asked_alone(served):
             return streams.start(lambda tell: tell(Event("done", "{}")), in_work, caller).id
 
         path = f"/v1/streams/{running.portal.call(begin)}"
-        assert bob.get(path).status_code == bob.delete(path).status_code == 404
+        page = path.replace("/v1/streams", "/ask")
+        for other in others:
+            assert other.get(path).status_code == other.delete(path).status_code == 404
+            assert "not on its way any more" in other.get(page).text
+            other.delete(page)
         assert "event: done" in anna.get(path).text
 
 

@@ -1,5 +1,6 @@
 """How things stand, for people and for machines."""
 
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from rag_assets.config.addresses import families_table
 from rag_assets.documents.families.shown import documents_of
+from rag_assets.process.errors import ExplainedError
 from rag_assets.serving.document_status import statuses_of
 from rag_assets.serving.http.admission import READ
 from rag_assets.serving.http.bodies import DocumentReply, DocumentsQuery, HealthReply, PageReply
@@ -69,5 +71,16 @@ def ready(service: ServedOpenly) -> HealthReply:
 
 @for_machines.get("/metrics", dependencies=[READ], response_class=Response)
 def metrics(service: Served) -> Response:
-    """Requests, seconds of each stage, and how old each source is, for Prometheus."""
-    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    """Requests, seconds of each stage, and how old each source is, for Prometheus.
+
+    Of sources of which who asks sees nothing, nothing is told; while nothing serves, of none.
+    """
+    told: list[str] = []
+    with suppress(ExplainedError):
+        sight = service.served.sight
+        told += (
+            name
+            for name in service.config.source_names
+            if sight is None or sight.rules.has_any(name, sight.groups)
+        )
+    return Response(service.metrics.text(told), media_type=CONTENT_TYPE_LATEST)
