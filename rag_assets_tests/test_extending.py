@@ -11,6 +11,7 @@ import pytest
 from rag_assets import api, config
 from rag_assets.config import Config, ConfigError
 from rag_assets.config.custom import part_of
+from rag_assets.documents.chunks.chunk import refresh_chunks
 from rag_assets.index.encoders import encoder_of
 from rag_assets.models.rerankers import replaceable
 from rag_assets.operations.alerts import channels, messages
@@ -18,6 +19,7 @@ from rag_assets.questions.judging.rubrics import read_rubric
 from rag_assets.retrieval.arms import revisions_of
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
+from rag_assets.tables.serialize import refresh_serialized_rows
 from rag_assets_testing.faults.pipeline import refresh
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text("utf-8")
@@ -56,6 +58,44 @@ KINDS = {
     ),
 }
 """Of each part: the config that names it, its protocol, and a member that it needs."""
+FAILING = """
+class Cut:
+    revision = 1
+
+    def cut(self, text, elements):
+        if "pump" in text:
+            raise KeyError("no pumps")
+        return [(0, len(text))]
+
+
+class Beyond(Cut):
+    def cut(self, text, elements):
+        return [(0, len(text) + ("pump" in text))]
+
+
+class NoPlaces(Cut):
+    def cut(self, text, elements):
+        return None if "pump" in text else [(0, len(text))]
+
+
+class Write:
+    revision = 1
+
+    def write(self, title, pairs):
+        if pairs[-1].value == "20":
+            raise ZeroDivisionError("twenty")
+        return f"{title} {pairs[0].value}"
+
+
+class Nothing(Write):
+    def write(self, title, pairs):
+        return None if pairs[-1].value == "20" else "a text"
+
+
+class Broken(Write):
+    def write(self, title, pairs):
+        return "\\ud800" if pairs[-1].value == "20" else "a text"
+"""
 
 
 def blocks(language: str) -> str:
@@ -149,6 +189,13 @@ def test_judges_ask_rubrics_of_a_module_and_of_a_file(made):
     assert all("polite" in rubric.system for rubric in found)
 
 
+@pytest.fixture(scope="module")
+def failing(package: Path) -> str:
+    """A module of parts that fail on one document, or on one row."""
+    (package / "failing_parts.py").write_text(FAILING)
+    return "failing_parts"
+
+
 def written(folder: Path, text: str) -> Path:
     file = folder / "rag_assets.yaml"
     file.write_text(text)
@@ -203,3 +250,40 @@ def test_another_revision_is_another_recipe(made, monkeypatch):
         monkeypatch.setattr(part, "revision", 2)
 
     assert all(new != old for new, old in zip(recipes(), before, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("chunker", "reason"),
+    [
+        ("Cut", "failing_parts:Cut fails: KeyError: 'no pumps'"),
+        ("Beyond", "failing_parts:Beyond cuts a text of"),
+        ("NoPlaces", "failing_parts:NoPlaces fails: TypeError"),
+    ],
+)
+def test_a_document_that_a_chunker_fails_on_fails_alone(made, failing, chunker, reason):
+    chunking = made.config.chunkings["each"].model_copy(update={"strategy": f"{failing}:{chunker}"})
+    config_ = made.config.model_copy(update={"chunkings": {"each": chunking}})
+
+    report = refresh_chunks(made.store, config_, parser="notes", chunking="each", log=print)
+
+    [failure] = report.failures
+    assert (report.added, failure.label) == (1, "pump.md")
+    assert reason in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("serializer", "reason"),
+    [
+        ("Write", "failing_parts:Write fails: ZeroDivisionError: twenty"),
+        ("Nothing", "failing_parts:Nothing gives None, which is no text"),
+        ("Broken", "failing_parts:Broken fails: UnicodeEncodeError"),
+    ],
+)
+def test_a_row_that_a_serializer_fails_on_fails_alone(made, failing, serializer, reason):
+    name = f"{failing}:{serializer}"
+
+    report = refresh_serialized_rows(made.store, made.config, serializer=name, log=print)
+
+    [failure] = report.failures
+    assert (report.added, failure.label) == (1, "tables/plates row 2")
+    assert reason in failure.reason
