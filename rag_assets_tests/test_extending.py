@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from rag_assets import api, config
-from rag_assets.config import Config, ConfigError
+from rag_assets.config import Config, ConfigError, EmbeddingModel, RerankerSettings, Retriever
 from rag_assets.config.custom import part_of
 from rag_assets.documents.chunks.chunk import refresh_chunks
 from rag_assets.index.encoders import encoder_of
-from rag_assets.models.rerankers import replaceable
+from rag_assets.models.custom import CustomEncoder
+from rag_assets.models.replicas import EncoderError
+from rag_assets.models.rerankers import CustomScorer, RerankerError, replaceable
 from rag_assets.operations.alerts import channels, messages
 from rag_assets.questions.judging.rubrics import read_rubric
 from rag_assets.retrieval.arms import revisions_of
@@ -95,6 +97,50 @@ class Nothing(Write):
 class Broken(Write):
     def write(self, title, pairs):
         return "\\ud800" if pairs[-1].value == "20" else "a text"
+
+
+class Ids:
+    revision = 1
+
+    def open(self, units):
+        ids = [unit for batch in units for unit in batch["unit_id"].to_pylist()]
+        return lambda query, depth: ids
+
+
+class Twice(Ids):
+    def open(self, units):
+        ids = super().open(units)("", 0)
+        return lambda query, depth: [(ids[0], 2), (ids[0], 1), (ids[1], 1)]
+
+
+class Reads(Ids):
+    def open(self, units):
+        return None
+
+
+class Scores:
+    revision = 1
+
+    def score(self, query, texts):
+        raise KeyError("no scores")
+
+
+class NoScores(Scores):
+    def score(self, query, texts):
+        return None
+
+
+class Vectors:
+    revision = 1
+    dimension = 2
+    max_tokens = 9
+
+    def embed_passages(self, texts):
+        if "odd" in texts:
+            raise KeyError("odd")
+        return [[3, 4]] * len(texts)
+
+    embed_queries = embed_passages
 """
 
 
@@ -287,3 +333,51 @@ def test_a_row_that_a_serializer_fails_on_fails_alone(made, failing, serializer,
     [failure] = report.failures
     assert (report.added, failure.label) == (1, "tables/plates row 2")
     assert reason in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("arm", "told"),
+    [
+        ("Ids", "ValueError: too many values to unpack"),
+        ("Reads", "TypeError: open gives NoneType, and no function"),
+    ],
+)
+def test_searches_go_on_without_an_arm_that_gives_what_is_no_ranking(
+    made, failing, caplog, arm, told
+):
+    name = f"{failing}:{arm}"
+    retriever = Retriever(signals=["bm25"], arms=[name])
+
+    found = open_index(made.store, made.config, "own").search("brass", retriever=retriever)
+
+    assert found.hits
+    assert f"searches go on without the arm {name}: {told}" in caplog.text
+
+
+def test_what_an_arm_finds_twice_counts_once(made, failing):
+    name = f"{failing}:Twice"
+    retriever = Retriever(signals=["bm25"], arms=[name])
+
+    found = open_index(made.store, made.config, "own").search("brass", retriever=retriever)
+
+    positions = [hit.arms[name] for hit in found.hits if name in hit.arms]
+    assert sorted((each.rank, each.score) for each in positions) == [(1, 2.0), (2, 1.0)]
+
+
+@pytest.mark.parametrize("reranker", ["Scores", "NoScores"])
+def test_a_reranker_that_fails_is_named(failing, reranker):
+    settings = RerankerSettings(backend="custom", path=f"{failing}:{reranker}")
+
+    with pytest.raises(RerankerError, match=f"{failing}:{reranker} fails: "):
+        CustomScorer(settings).score([("query", "text")])
+
+
+def test_a_model_that_raises_anything_fails_on_that_text(failing):
+    model = CustomEncoder(EmbeddingModel(backend="custom", path=f"{failing}:Vectors"))
+
+    embedded = model.embed_passages(["even", "odd", "fine"])
+
+    assert embedded.failed == {1: f"{failing}:Vectors: KeyError: 'odd'"}
+    assert embedded.vectors[[0, 2]].tolist() == [pytest.approx([0.6, 0.8])] * 2
+    with pytest.raises(EncoderError, match="KeyError: 'odd'"):
+        model.embed_queries(["odd"])

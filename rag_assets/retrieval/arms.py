@@ -90,12 +90,18 @@ class OwnArm:
     def prepare(self, pins: CompleteSet) -> None:  # noqa: ARG002 - it is made for one index
         """Hand the units to the part, once."""
         if self._find is None:
-            self._find = self._part.open(self._units())
+            find = self._part.open(self._units())
+            if not callable(find):
+                raise TypeError(f"open gives {type(find).__name__}, and no function")
+            self._find = find
 
     def find(self, query: str, *, depth: int, **_: object) -> Sequence[tuple[str, float]]:
-        """What the part finds; retrieval sees to filters."""
+        """What the part finds, each unit once; retrieval sees to filters."""
         assert self._find is not None, "it is prepared before it is asked"
-        return [*self._find(query, depth)]
+        found: dict[str, float] = {}
+        for unit, score in self._find(query, depth):
+            found.setdefault(unit, float(score))
+        return [*found.items()]
 
 
 @dataclass(slots=True)
