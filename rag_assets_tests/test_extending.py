@@ -272,12 +272,16 @@ def test_a_part_that_lacks_something_is_refused_with_what_it_lacks(
     ("reference", "told"),
     [
         ("no_such_package.parts:CUT", "no such module"),
-        ("my_parts:Nothing", "the module my_parts has no Nothing"),
+        ("my_parts:Note", "the module my_parts has no Note; did you mean Notes?"),
+        ("lacking_parts:Part", "ModuleNotFoundError: No module named 'lack'"),
+        ("ending_parts:Part", "(SystemExit: 3): correct it"),
         ("my_parts:Each Element", "give module:NAME"),
         ("fixd", "did you mean fixed?"),
     ],
 )
 def test_a_part_that_is_not_there_is_named(package, tmp_path, reference, told):
+    (package / "lacking_parts.py").write_text("import lack")
+    (package / "ending_parts.py").write_text("raise SystemExit(3)")
     with pytest.raises(ConfigError, match=re.escape(told)):
         config.load(written(tmp_path, f'chunkings: {{c: {{strategy: "{reference}"}}}}'))
 

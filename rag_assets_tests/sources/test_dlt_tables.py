@@ -1,6 +1,7 @@
 """Any dlt source as tables: pages of an interface, databases, rows that a program yields."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -17,8 +18,10 @@ import sqlalchemy as sa
 from rag_assets import config
 from rag_assets.graph import STEPS
 from rag_assets.sources.assets import definitions
+from rag_assets.sources.dlt_tables import DltTables, dlt_source
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.planned import planned_exports
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store
 from rag_assets_testing import mariadb
 from rag_assets_testing.exported import rows, rows_of, said, table_in
@@ -323,7 +326,31 @@ def test_a_module_that_is_missing_is_named(project):
     [failed] = project.refresh().values()
 
     reason = failed.report.failures[0].reason
-    assert (
-        f"there is no module {project.module}: install it, or put it into {project.folder}"
-        in reason
-    )
+    assert f"{project.module}:orders cannot be loaded (no such module)" in reason
+    assert f"or put it into {project.folder}" in reason
+
+
+def test_a_module_of_the_same_name_beside_another_config_is_not_taken_for_it(project):
+    project.write(FEED % MERGED)
+    dlt_source(f"{project.module}:orders", folder=project.folder, name="shop")
+    other = project.folder / "other"
+    other.mkdir()
+    (other / f"{project.module}.py").write_text(FEED % MERGED)
+
+    with pytest.raises(SourceError, match=f"and not {other}.*rename it"):
+        dlt_source(f"{project.module}:orders", folder=other, name="shop")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("yield {'id': 2**70}", "64-bit range; hand so large a number over as a text"),
+        ("raise ValueError('no page')", "orders: no page"),
+    ],
+)
+def test_what_cannot_be_loaded_is_named(project, code, told):
+    project.write(f"import dlt\n\n@dlt.resource\ndef orders():\n    {code}\n    yield")
+    source = project.source().model_copy(update={"name": "2024-orders"})  # no Python name
+
+    with pytest.raises(SourceError, match=re.escape(told)):
+        DltTables(source, project.store, work=project.folder).names()
