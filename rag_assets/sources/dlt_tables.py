@@ -11,7 +11,9 @@ list has the primary key of the row that it lies in, and its place in the list, 
 
 import re
 import shutil
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from rag_assets.columns.sql import quoted_name
-from rag_assets.config import TableSource
+from rag_assets.config import Config, TableSource
 from rag_assets.config.custom import named
 from rag_assets.config.errors import ConfigError
 from rag_assets.identity import fingerprint
@@ -30,6 +32,7 @@ from rag_assets.sources.origins import Description, Increment, Origin, Reading, 
 from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store
 from rag_assets.store.atomic import take_away
+from rag_assets.store.clean_up import RUNNING
 from rag_assets.store.completions import ForeignKey
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ class DltTables(Origin):
         self.file = work / "loaded.duckdb"
         """What is read: the copy, and once it is kept what it replaced."""
         self._work = work
-        self._kept = store.root / FOLDER / f"{source.name}-{fingerprint(source.dlt)[:8]}.duckdb"
+        self._kept = _file_of(store, source)
         self._tables: dict[str, TTableSchema] = {}
 
     @override
@@ -204,6 +207,27 @@ class DltTables(Origin):
             cells.append((f"to_json({cell})::VARCHAR" if is_json else cell, name))
         listed = ", ".join(f"{cell} AS {quoted_name(name)}" for cell, name in cells)
         return f"SELECT {listed} FROM {rows}"
+
+
+def remove_unnamed(store: Store, config: Config, *, keep_days: float) -> int:
+    """Remove the files of sources that `config` does not name, not loaded for `keep_days`.
+
+    Returns:
+        Their bytes.
+    """
+    named_files = {_file_of(store, source) for source in config.sources.tables if source.dlt}
+    oldest = time.time() - max(timedelta(days=keep_days), RUNNING).total_seconds()
+    freed = 0
+    for file in {*(store.root / FOLDER).glob("*.duckdb")} - named_files:
+        status = file.stat()
+        if status.st_mtime < oldest:
+            take_away(file)
+            freed += status.st_size
+    return freed
+
+
+def _file_of(store: Store, source: TableSource) -> Path:
+    return store.root / FOLDER / f"{source.name}-{fingerprint(source.dlt)[:8]}.duckdb"
 
 
 def dlt_source(reference: str, *, folder: Path, name: str) -> "DltSource":

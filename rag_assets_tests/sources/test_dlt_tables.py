@@ -1,6 +1,7 @@
 """Any dlt source as tables: pages of an interface, databases, rows that a program yields."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -17,8 +18,9 @@ import sqlalchemy as sa
 
 from rag_assets import config
 from rag_assets.graph import STEPS
+from rag_assets.identity import fingerprint
 from rag_assets.sources.assets import definitions
-from rag_assets.sources.dlt_tables import DltTables, dlt_source
+from rag_assets.sources.dlt_tables import DltTables, dlt_source, remove_unnamed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.planned import planned_exports
 from rag_assets.sources.source_locations import SourceError
@@ -354,3 +356,21 @@ def test_what_cannot_be_loaded_is_named(project, code, told):
 
     with pytest.raises(SourceError, match=re.escape(told)):
         DltTables(source, project.store, work=project.folder).names()
+
+
+def test_what_was_loaded_of_a_source_that_is_gone_from_the_config_goes_in_time(project):
+    source = project.source()
+    digest = fingerprint(source.dlt)[:8]
+    folder = project.store.root / "dlt"
+    folder.mkdir(parents=True)
+    gone, lately, named = (folder / f"{name}-{digest}.duckdb" for name in ("crm", "erp", "shop"))
+    for file in (gone, lately, named):
+        file.write_bytes(b"rows")
+    for file in (gone, named):
+        os.utime(file, (0, 0))
+    loaded = config.load(project.folder / "rag_assets.yaml")
+
+    freed = remove_unnamed(project.store, loaded, keep_days=7)
+
+    assert freed == 4
+    assert {*folder.iterdir()} == {lately, named}
