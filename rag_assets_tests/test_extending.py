@@ -248,6 +248,23 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "No such file"),
+        ("about =", "Invalid value"),
+        ("about = 'tone'", "lacks dimensions, kind, parts, scale, task"),
+    ],
+)
+def test_a_rubric_file_that_is_none_is_refused_when_the_config_is_loaded(tmp_path, text, told):
+    if text is not None:
+        (tmp_path / "tone.toml").write_text(text)
+    entry = KINDS["Tone"][0].format("tone.toml")
+
+    with pytest.raises(ConfigError, match=f"the rubric {tmp_path / 'tone.toml'} .*{told}"):
+        config.load(written(tmp_path, entry))
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_part_that_lacks_something_is_refused_with_what_it_lacks(
     package, tmp_path, monkeypatch, name
