@@ -12,6 +12,8 @@ from rag_assets import api, config
 from rag_assets.config import Config, ConfigError, EmbeddingModel, RerankerSettings, Retriever
 from rag_assets.config.custom import part_of
 from rag_assets.documents.chunks.chunk import refresh_chunks
+from rag_assets.documents.parsers.custom import parse
+from rag_assets.documents.parsers.description import ParseError
 from rag_assets.index.encoders import encoder_of
 from rag_assets.models.custom import CustomEncoder
 from rag_assets.models.replicas import EncoderError
@@ -130,6 +132,14 @@ class NoScores(Scores):
         return None
 
 
+class Blocks:
+    revision = 1
+    media_types = ("text/plain",)
+
+    def parse(self, path, pages):
+        return [{"type": "text", "text": "words"}, {"type": "text", "text": 3}]
+
+
 class Vectors:
     revision = 1
     dimension = 2
@@ -141,6 +151,11 @@ class Vectors:
         return [[3, 4]] * len(texts)
 
     embed_queries = embed_passages
+
+
+class Words(Vectors):
+    revision = "2"
+    dimension = "256"
 """
 
 
@@ -246,6 +261,19 @@ def written(folder: Path, text: str) -> Path:
     file = folder / "rag_assets.yaml"
     file.write_text(text)
     return file
+
+
+def test_a_parser_that_gives_what_is_no_block_is_told_in_a_sentence(failing, tmp_path):
+    with pytest.raises(ParseError) as failed:
+        parse(str(tmp_path), None, f"{failing}:Blocks")
+
+    told = f"{failing}:Blocks: text of block 1: Input should be a valid string"
+    assert str(failed.value) == told
+
+
+def test_numbers_that_are_none_are_refused(failing):
+    with pytest.raises(ConfigError, match=r"lacks dimension \(int\), revision \(int\); see"):
+        part_of(f"{failing}:Words", api.CustomEmbedder)
 
 
 @pytest.mark.parametrize(

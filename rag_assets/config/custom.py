@@ -108,8 +108,9 @@ def _lacking(part: object, protocol: type[Revised]) -> Iterator[str]:
     for name in sorted(get_protocol_members(protocol)):
         member, method = getattr(part, name, None), getattr(protocol, name, None)
         if method is None:
-            if member is None or (name == "revision" and type(member) is not int):
-                yield name
+            kind = protocol.__annotations__[name]
+            if member is None or (kind in (int, str) and type(member) is not kind):
+                yield f"{name} ({kind.__name__})" if kind in (int, str) else name
             continue
         asked = [*signature(method).parameters][1:]
         try:
