@@ -348,6 +348,7 @@ def test_a_module_of_the_same_name_beside_another_config_is_not_taken_for_it(pro
     [
         ("yield {'id': 2**70}", "64-bit range; hand so large a number over as a text"),
         ("raise ValueError('no page')", "orders: no page"),
+        ("raise ValueError('these pages are gone:\\n\\n - 7\\n')", "pages are gone: - 7)"),
     ],
 )
 def test_what_cannot_be_loaded_is_named(project, code, told):
