@@ -116,8 +116,10 @@ class Twice(Ids):
 
 
 class Reads(Ids):
+    opened = 0
+
     def open(self, units):
-        return None
+        self.opened += 1
 
 
 class Scores:
@@ -401,6 +403,18 @@ def test_searches_go_on_without_an_arm_that_gives_what_is_no_ranking(
 
     assert found.hits
     assert f"searches go on without the arm {name}: {told}" in caplog.text
+
+
+def test_units_are_handed_once_to_an_arm_that_does_not_take_them(made, failing):
+    name = f"{failing}:Reads"
+    index = open_index(made.store, made.config, "own")
+    part = part_of(name, api.CustomArm)
+    before = part.opened
+
+    for query in ("brass", "oil"):
+        index.search(query, retriever=Retriever(signals=["bm25"], arms=[name]))
+
+    assert part.opened == before + 1
 
 
 def test_what_an_arm_finds_twice_counts_once(made, failing):
