@@ -11,7 +11,8 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field, HttpUrl
 
-from rag_assets.config import Config
+from rag_assets.config import Config, ConfigError
+from rag_assets.config.errors import did_you_mean
 
 
 class IndexState(dg.ConfigurableResource):
@@ -55,10 +56,22 @@ def of_run(resources: object, config: Config) -> Config:
     Args:
         resources: `context.resources` of a step.
         config: What defines the graph.
+
+    Raises:
+        ConfigError: They name a model that the config does not have.
     """
     names = config.dagster
     paths = getattr(resources, names.name("models")).paths
     servers = getattr(resources, names.name("language_models")).servers
+    for kind, given, known in (
+        ("models", paths, config.models),
+        ("language_models", servers, config.language_models),
+    ):
+        for unknown in given.keys() - known.keys():
+            raise ConfigError(
+                f"the resource {names.name(kind)} names {unknown}, which is not in the config's "
+                f"{kind}{did_you_mean(unknown, known)}"
+            )
     models = {
         name: model.model_copy(update={"path": paths.get(name, model.path)})
         for name, model in config.models.items()

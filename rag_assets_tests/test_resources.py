@@ -1,9 +1,12 @@
 """Resources: the UI lists them, and a run asks those that it is given."""
 
+from types import SimpleNamespace
+
 import dagster as dg
+import pytest
 
 from rag_assets import config as configuration
-from rag_assets.config import LanguageModelSettings
+from rag_assets.config import ConfigError, LanguageModelSettings
 from rag_assets.definitions import definitions
 from rag_assets.resources import keys_of, of_run, resources_of
 from rag_assets.store import Store
@@ -58,6 +61,19 @@ def test_a_run_asks_the_models_that_it_is_handed(tmp_path):
     assert swapped.models["e5"].path == "/models/e5"
     assert swapped.models["minilm"] == config.models["minilm"]
     assert str(swapped.language_models["writer"].base_url) == "http://test:1/v1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [("models", {"paths": {"e6": "x"}}), ("language_models", {"servers": {"e6": "x"}})],
+)
+def test_a_model_that_the_config_does_not_have_is_refused(tmp_path, kind, given):
+    config = configuration.Config(state_dir=tmp_path)
+    held = resources_of(config)
+    changed = {**held, kind: type(held[kind])(**given)}
+
+    with pytest.raises(ConfigError, match=f"the resource {kind} names e6, which is not in"):
+        of_run(SimpleNamespace(**changed), config)
 
 
 def test_labels_and_trained_weights_are_upstream_of_what_reads_them(tmp_path):

@@ -1,11 +1,14 @@
 """Parts of somebody's own, which the file names as `module:NAME`: see `rag_assets.api`."""
 
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
@@ -14,7 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import get_protocol_members
 
 from rag_assets.config.base import LONGEST_SLUG, RECORD
-from rag_assets.config.errors import ConfigError
+from rag_assets.config.errors import ConfigError, did_you_mean
 from rag_assets.identity import Canonical
 
 REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
@@ -48,31 +51,66 @@ def part_of(reference: str, protocol: type[Part]) -> Part:
             f"{reference!r}: give module:NAME, such as my_parts:NAME, of at most {LONGEST_SLUG} "
             f"characters; {SEE}"
         )
-    module, name = match.groups()
-    try:
-        found = getattr(import_module(module), name, None)
+    found = named(reference)
+    with _explained(reference):
         part = found() if isinstance(found, type) else found
-    except Exception as error:  # whatever code of others raises
-        is_gone = isinstance(error, ModuleNotFoundError) and module.startswith(error.name or ":")
-        why = "no such module" if is_gone else f"{type(error).__name__}: {error}"
-        raise ConfigError(
-            f"{reference} cannot be loaded ({why}): install its package where rag_assets runs, or "
-            "put its folder into PYTHONPATH"
-        ) from error
-    if part is None:
-        raise ConfigError(f"the module {module} has no {name}; {SEE}")
     if lacking := list(_lacking(part, protocol)):
         kind = protocol.__name__.removeprefix("Custom").lower()
         raise ConfigError(f"{reference} is no {kind}: it lacks {', '.join(lacking)}; {SEE}")
     return cast("Part", part)
 
 
+def named(reference: str, *, folder: Path | None = None) -> object:
+    """What `module:NAME` stands for.
+
+    Args:
+        reference: As the file has it.
+        folder: Where modules are looked for first; where Python looks for them unless given.
+
+    Raises:
+        ConfigError: There is none, it cannot be imported, or another of that name is there.
+    """
+    module, _, name = reference.partition(":")
+    if folder and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    with _explained(reference, folder):
+        loaded = import_module(module)
+    if folder:
+        place = folder.joinpath(*module.split("."))
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.is_file() and not (loaded.__file__ and file.samefile(loaded.__file__)):
+                raise ConfigError(
+                    f"{reference}: {loaded.__file__ or 'a part of Python'} is loaded under this "
+                    f"name, and not {file}: a process has one module of a name, so rename it"
+                )
+    if getattr(loaded, name, None) is None:
+        raise ConfigError(f"the module {module} has no {name}{did_you_mean(name, vars(loaded))}")
+    return getattr(loaded, name)
+
+
+@contextmanager
+def _explained(reference: str, folder: Path | None = None) -> Generator[None]:
+    """Tell what the code of others raises while it is loaded."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        module, why = reference.partition(":")[0], f"{type(error).__name__}: {error}"
+        remedy = "correct it"
+        if isinstance(error, ImportError):
+            place = f"put it into {folder}" if folder else "put its folder into PYTHONPATH"
+            remedy = f"install its package where rag_assets runs, or {place}"
+            if f"{module}.".startswith(f"{error.name}."):
+                why = "no such module"
+        raise ConfigError(f"{reference} cannot be loaded ({why}): {remedy}") from error
+
+
 def _lacking(part: object, protocol: type[Revised]) -> Iterator[str]:
     for name in sorted(get_protocol_members(protocol)):
         member, method = getattr(part, name, None), getattr(protocol, name, None)
         if method is None:
-            if member is None or (name == "revision" and type(member) is not int):
-                yield name
+            kind = protocol.__annotations__[name]
+            if member is None or (kind in (int, str) and type(member) is not kind):
+                yield f"{name} ({kind.__name__})" if kind in (int, str) else name
             continue
         asked = [*signature(method).parameters][1:]
         try:

@@ -1,13 +1,16 @@
 """The section `evaluation`: question sets, retrievers and metrics."""
 
+import tomllib
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from typing_extensions import get_protocol_members
 
 from rag_assets.api import CustomRubric
 from rag_assets.config.base import ExtendedSection, Section, Slug, check_named, duplicates
-from rag_assets.config.custom import check_custom, is_custom
+from rag_assets.config.custom import SEE, check_custom, is_custom
+from rag_assets.config.errors import ConfigError
 from rag_assets.config.questions import GENERATED_SETS, PEOPLE
 from rag_assets.config.retrieval import RetrieverName
 
@@ -32,6 +35,21 @@ def _rubric(name: str, info: ValidationInfo) -> str:
 
 RubricName: TypeAlias = Annotated[str, AfterValidator(_rubric)]
 """One of `RUBRICS`, the path of a TOML file, or `module:NAME`."""
+
+
+def check_rubric_file(file: Path) -> None:
+    """Refuse a file of somebody's own that cannot be read, or lacks what a rubric needs.
+
+    Raises:
+        ConfigError: It cannot be used.
+    """
+    try:
+        given = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the rubric {file} cannot be used: {error}; {SEE}") from error
+    needed = get_protocol_members(CustomRubric) - {"revision"}
+    if lacking := sorted(needed - given.keys()):
+        raise ConfigError(f"the rubric {file} lacks {', '.join(lacking)}; {SEE}")
 
 
 def rubric_label(name: RubricName) -> str:

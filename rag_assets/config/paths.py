@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from rag_assets.config.answering import Answering
 from rag_assets.config.errors import ConfigError
-from rag_assets.config.evaluation import JudgeSettings
+from rag_assets.config.evaluation import JudgeSettings, check_rubric_file
 from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.root import Config
@@ -147,8 +147,11 @@ def _anchored_answering(answering: Answering, *, root: Path) -> Answering:
 
 
 def _anchored_judge(judge: JudgeSettings, *, root: Path) -> JudgeSettings:
-    files = {name: str(_from(root, Path(name))) for name in judge.rubrics if name.endswith(".toml")}
-    return judge.model_copy(update={"rubrics": [files.get(name, name) for name in judge.rubrics]})
+    files = {name: _from(root, Path(name)) for name in judge.rubrics if name.endswith(".toml")}
+    for file in files.values():
+        check_rubric_file(file)
+    names = [str(files.get(name, name)) for name in judge.rubrics]
+    return judge.model_copy(update={"rubrics": names})
 
 
 def _anchored_model(path: str, *, root: Path, is_local: bool = True) -> str:

@@ -1,6 +1,6 @@
 """Embedding models of somebody's own, which the config names as `module:NAME`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,7 @@ class CustomEncoder:
 
         def embed(places: Sequence[int]) -> np.ndarray:
             given = [self._model.passage_prefix + texts[place] for place in places]
-            return self._checked(self._part.embed_passages(given), len(given))
+            return self._asked(self._part.embed_passages, given)
 
         for places, found in bisected(embed, range(len(texts))):
             if isinstance(found, Exception):
@@ -83,16 +83,26 @@ class CustomEncoder:
 
         def embed(new: Sequence[str]) -> list[np.ndarray]:
             given = [self._model.query_prefix + text for text in new]
-            return [*self._checked(self._part.embed_queries(given), len(given))]
+            return [*self._asked(self._part.embed_queries, given)]
 
         try:
             return stacked(self._known.embedded(texts, embed=embed), self.dimension)
-        except (RuntimeError, ValueError) as error:
+        except ValueError as error:
             raise EncoderError(f"{self._model.path}: {error}") from error
 
-    def _checked(self, vectors: np.ndarray, count: int) -> np.ndarray:
-        found, asked = np.asarray(vectors, np.float32), (count, self.dimension)
-        if found.shape != asked:
+    def _asked(
+        self, embed: Callable[[Sequence[str]], np.ndarray], texts: Sequence[str]
+    ) -> np.ndarray:
+        """The vectors that the part gives.
+
+        Raises:
+            ValueError: It raises something, or they are not what they have to be.
+        """
+        try:
+            found = np.asarray(embed(texts), np.float32)
+        except Exception as error:  # whatever code of others raises
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+        if found.shape != (asked := (len(texts), self.dimension)):
             raise ValueError(f"vectors of the shape {found.shape}, where {asked} is asked")
         if not (np.isfinite(found).all() and found.any(axis=1).all()):
             raise ValueError("a vector that is zero or not finite")

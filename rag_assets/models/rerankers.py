@@ -299,9 +299,12 @@ class CustomScorer:
             RerankerError: It does not give a number from 0 to 1 for each text.
         """
         found: list[float] = []
-        for query, same in groupby(pairs, key=lambda pair: pair[0]):
-            found += self._part.score(query, [text for _, text in same])
-        scores = np.asarray(found, np.float64)
+        try:
+            for query, same in groupby(pairs, key=lambda pair: pair[0]):
+                found += self._part.score(query, [text for _, text in same])
+            scores = np.asarray(found, np.float64)
+        except Exception as error:  # whatever code of others raises
+            raise RerankerError(f"{self._name} fails: {type(error).__name__}: {error}") from error
         if scores.shape != (len(pairs),) or not ((scores >= 0) & (scores <= 1)).all():
             raise RerankerError(f"{self._name} gives no number from 0 to 1 for each text")
         return scores

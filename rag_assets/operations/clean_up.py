@@ -12,6 +12,7 @@ from rag_assets.operations.erasure import model_calls
 from rag_assets.operations.erasure.kept_answers import TidiedAnswers, tidy
 from rag_assets.operations.run_history import ForgottenRuns, forget_old_runs
 from rag_assets.operations.unused_weights import remove_unused_weights
+from rag_assets.sources import dlt_tables
 from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class CleanedState:
     runs: RemovedRuns
     weights: int
     weights_bytes: int
+    loads_bytes: int
+    """Of what dlt loaded from sources that the config no longer names."""
     answers: TidiedAnswers
     calls: int
     """Kept calls of language models."""
@@ -41,7 +44,8 @@ class CleanedState:
             "bytes_freed": self.tables.bytes_freed
             + self.runs.bytes_freed
             + self.history.bytes_freed
-            + self.weights_bytes,
+            + self.weights_bytes
+            + self.loads_bytes,
             "pictures_removed": self.pictures,
             "runs_removed": self.runs.runs,
             "arms_removed": self.runs.arms,
@@ -66,9 +70,12 @@ def clean_up(
     pictures = images.forget_unnamed(store, log=log)
     runs = remove_unused(store, config, log=log)
     weights, weights_bytes = remove_unused_weights(store, config, keep_days=keep_days)
+    loads_bytes = dlt_tables.remove_unnamed(store, config, keep_days=keep_days)
     answers = tidy(store, config, log=log)
     calls = model_calls.remove_old(store, config, log=log)
     with records as instance:
         days = config.clean_up.keep_records_days
         history = forget_old_runs(instance, config, keep_days=days, log=log)
-    return CleanedState(tables, pictures, runs, weights, weights_bytes, answers, calls, history)
+    return CleanedState(
+        tables, pictures, runs, weights, weights_bytes, loads_bytes, answers, calls, history
+    )

@@ -85,17 +85,33 @@ class OwnArm:
         """
         self._part, self._units = part_of(name, CustomArm), units
         self._find: Callable[[str, int], Iterable[tuple[str, float]]] | None = None
+        self._failed: Exception | None = None
+        self._lock = Lock()
         self.revision = self._part.revision
 
     def prepare(self, pins: CompleteSet) -> None:  # noqa: ARG002 - it is made for one index
-        """Hand the units to the part, once."""
-        if self._find is None:
-            self._find = self._part.open(self._units())
+        """Hand the units to the part, once, whether it takes them or not."""
+        with self._lock:
+            if self._failed is not None:
+                raise self._failed
+            if self._find is not None:
+                return
+            try:
+                find = self._part.open(self._units())
+                if not callable(find):
+                    raise TypeError(f"open gives {type(find).__name__}, and no function")
+                self._find = find
+            except Exception as error:
+                self._failed = error
+                raise
 
     def find(self, query: str, *, depth: int, **_: object) -> Sequence[tuple[str, float]]:
-        """What the part finds; retrieval sees to filters."""
+        """What the part finds, each unit once; retrieval sees to filters."""
         assert self._find is not None, "it is prepared before it is asked"
-        return [*self._find(query, depth)]
+        found: dict[str, float] = {}
+        for unit, score in self._find(query, depth):
+            found.setdefault(unit, float(score))
+        return [*found.items()]
 
 
 @dataclass(slots=True)

@@ -9,10 +9,11 @@ Columns that dlt adds for itself are left out: it draws their values by chance. 
 list has the primary key of the row that it lies in, and its place in the list, instead.
 """
 
-import importlib
+import re
 import shutil
-import sys
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,9 @@ import pyarrow as pa
 from typing_extensions import override
 
 from rag_assets.columns.sql import quoted_name
-from rag_assets.config import TableSource
-from rag_assets.config.errors import did_you_mean
+from rag_assets.config import Config, TableSource
+from rag_assets.config.custom import named
+from rag_assets.config.errors import ConfigError
 from rag_assets.identity import fingerprint
 from rag_assets.sources.column_types import by_position, normal
 from rag_assets.sources.landed import Landed
@@ -30,6 +32,7 @@ from rag_assets.sources.origins import Description, Increment, Origin, Reading, 
 from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store
 from rag_assets.store.atomic import take_away
+from rag_assets.store.clean_up import RUNNING
 from rag_assets.store.completions import ForeignKey
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ class DltTables(Origin):
         self.file = work / "loaded.duckdb"
         """What is read: the copy, and once it is kept what it replaced."""
         self._work = work
-        self._kept = store.root / FOLDER / f"{source.name}-{fingerprint(source.dlt)[:8]}.duckdb"
+        self._kept = _file_of(store, source)
         self._tables: dict[str, TTableSchema] = {}
 
     @override
@@ -74,7 +77,7 @@ class DltTables(Origin):
         except Exception as error:
             raise SourceError(
                 f"{self.source.name}: the dlt source {self.source.dlt} cannot be loaded "
-                f"({first_line(root_cause(error))}): correct the source, its schema contract or "
+                f"({_told(error)}): correct the source, its schema contract or "
                 "its credentials. Nothing of this load was taken; the next refresh loads again "
                 "from where the last one ended"
             ) from error
@@ -94,7 +97,9 @@ class DltTables(Origin):
         from dlt.common.runtime.run_context import RunContext, switched_run_context
         from dlt.common.schema.utils import get_root_table
 
-        name = self.source.name.replace("-", "_")
+        name = re.sub(
+            r"^(?=\d)", "_", self.source.name.replace("-", "_")
+        )  # dlt takes no digit first
         with switched_run_context(RunContext(str(self.source.folder))):
             found = dlt_source(self.source.dlt or "", folder=self.source.folder, name=name)
             pipeline = dlt.pipeline(
@@ -204,6 +209,27 @@ class DltTables(Origin):
         return f"SELECT {listed} FROM {rows}"
 
 
+def remove_unnamed(store: Store, config: Config, *, keep_days: float) -> int:
+    """Remove the files of sources that `config` does not name, not loaded for `keep_days`.
+
+    Returns:
+        Their bytes.
+    """
+    named_files = {_file_of(store, source) for source in config.sources.tables if source.dlt}
+    oldest = time.time() - max(timedelta(days=keep_days), RUNNING).total_seconds()
+    freed = 0
+    for file in {*(store.root / FOLDER).glob("*.duckdb")} - named_files:
+        status = file.stat()
+        if status.st_mtime < oldest:
+            take_away(file)
+            freed += status.st_size
+    return freed
+
+
+def _file_of(store: Store, source: TableSource) -> Path:
+    return store.root / FOLDER / f"{source.name}-{fingerprint(source.dlt)[:8]}.duckdb"
+
+
 def dlt_source(reference: str, *, folder: Path, name: str) -> "DltSource":
     """The source or resource that `package.module:NAME` stands for, or makes without arguments.
 
@@ -218,7 +244,10 @@ def dlt_source(reference: str, *, folder: Path, name: str) -> "DltSource":
     from dlt.common.schema import Schema
     from dlt.extract import DltResource, DltSource
 
-    found = _named(reference, folder=folder)
+    try:
+        found = named(reference, folder=folder)
+    except ConfigError as error:
+        raise SourceError(str(error)) from error
     if callable(found):
         found = found()
     if isinstance(found, DltResource):
@@ -231,22 +260,17 @@ def dlt_source(reference: str, *, folder: Path, name: str) -> "DltSource":
     return found.clone()
 
 
-def _named(reference: str, *, folder: Path) -> object:
-    """What `package.module:NAME` stands for."""
-    module, _, name = reference.partition(":")
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-    try:
-        loaded = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise SourceError(
-            f"{reference}: there is no module {error.name}: install it, or put it into {folder}"
-        ) from error
-    if not hasattr(loaded, name):
-        raise SourceError(
-            f"{reference}: the module {module} has no {name}{did_you_mean(name, vars(loaded))}"
-        )
-    return getattr(loaded, name)
+def _told(error: Exception) -> str:
+    """What went wrong, and with which resource where dlt says that."""
+    said = first_line(root_cause(error))
+    if "64-bit" in said:
+        said += "; hand so large a number over as a text"
+    each: BaseException | None = error
+    while each is not None:
+        if name := getattr(each, "pipe_name", None):
+            return f"{name}: {said}"
+        each = each.__cause__
+    return said
 
 
 def _primary_key(table: "TTableSchema") -> list[str]:

@@ -531,7 +531,7 @@ class ExportPass:
 
     def _missing(self, origin: Origin, spec: TableSpec, names: Sequence[str]) -> str:
         there = ", ".join(names) if names else "none"
-        what = f"no table matches {spec.name}" if spec.is_pattern else f"no table {spec.name}"
+        what = f"no table that matches {spec.name}" if spec.is_pattern else f"no table {spec.name}"
         return (
             f"{self.source.name}: {shown(self.source)} has {what}: create it, or correct "
             f"sources.tables; the tables there: {there}{origin.hint()}"

@@ -98,5 +98,11 @@ def _cause(error: BaseException) -> BaseException | None:
 
 
 def first_line(error: BaseException) -> str:
-    """The message of an error on one line, without the password of any URL in it."""
-    return redacted((str(error).strip() or type(error).__name__).splitlines()[0])
+    """The message of an error on one line, without the password of any URL in it.
+
+    What a colon at the end of the line announces is on the next one, and told too.
+    """
+    first, *others = filter(str.strip, (str(error).strip() or type(error).__name__).splitlines())
+    return redacted(
+        " ".join([first, others[0].strip()] if first.endswith(":") and others else [first])
+    )

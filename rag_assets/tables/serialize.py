@@ -6,7 +6,7 @@ nothing left to write is a `Failure` that waits until the row changes.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from rag_assets.identity import fingerprint, text_hash
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.tables.headings import split
-from rag_assets.tables.serializers import EMPTY, Pair, serializer_of
+from rag_assets.tables.serializers import EMPTY, Pair, Serializer, serializer_of
 from rag_assets.tables.step_tables import SERIALIZING, serialized_of
 
 EmptyCells: TypeAlias = Literal["drop", "keep"]
@@ -83,15 +83,16 @@ def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: Empty
     """`rows` (schema `schemas.TABLE_ROWS`) with their texts."""
     write = serializer_of(serializer)
     texts = [
-        (write(title, pairs) or None) if pairs else None
+        _written(write, title, pairs, serializer=serializer)
         for title, pairs in zip(rows["title"].to_pylist(), _visible(rows, empty_cells), strict=True)
     ]
-    written = pa.array([text is not None for text in texts], pa.bool_())
+    written = pa.array([isinstance(text, str) for text in texts], pa.bool_())
     kept = rows.select(list(NAMES)).filter(written)
-    kept = kept.append_column("text", pa.array([text for text in texts if text], pa.string()))
-    hashes = [text_hash(text) for text in texts if text is not None]
-    kept = kept.append_column("text_hash", pa.array(hashes, pa.string()))
-    silent = rows.select(list(NAMES)).filter(pc.invert(written)).to_pylist()
+    found = [text for text in texts if isinstance(text, str)]
+    kept = kept.append_column("text", pa.array(found, pa.string()))
+    kept = kept.append_column("text_hash", pa.array([*map(text_hash, found)], pa.string()))
+    reasons = [text.reason for text in texts if isinstance(text, _Unwritten)]
+    unwritten = rows.select(list(NAMES)).filter(pc.invert(written)).to_pylist()
     return Batch(
         kept,
         done=kept["row_id"].to_pylist(),
@@ -99,11 +100,33 @@ def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: Empty
             Failure(
                 key=row["row_id"],
                 label=f"{row['source']}/{row['table']} row {row['row_key']}",
-                reason="no values to write: every column is empty or hidden",
+                reason=reason,
             )
-            for row in silent
+            for row, reason in zip(unwritten, reasons, strict=True)
         ],
     )
+
+
+class _Unwritten(NamedTuple):
+    """A row that has no text."""
+
+    reason: str
+
+
+def _written(
+    write: Serializer, title: str, pairs: Sequence[Pair], *, serializer: SerializerName
+) -> str | _Unwritten:
+    """The text of a row; a serializer of somebody's own may fail on it."""
+    if not pairs:
+        return _Unwritten("no values to write: every column is empty or hidden")
+    try:
+        text = write(title, pairs)
+        if not (isinstance(text, str) and text):
+            return _Unwritten(f"{serializer} gives {text!r:.80}, which is no text")
+        text.encode()
+    except Exception as error:  # whatever code of others raises
+        return _Unwritten(f"{serializer} fails: {type(error).__name__}: {error}")
+    return text
 
 
 def _visible(rows: pa.Table, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]]:

@@ -1,6 +1,8 @@
 """Any dlt source as tables: pages of an interface, databases, rows that a program yields."""
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,9 +18,12 @@ import sqlalchemy as sa
 
 from rag_assets import config
 from rag_assets.graph import STEPS
+from rag_assets.identity import fingerprint
 from rag_assets.sources.assets import definitions
+from rag_assets.sources.dlt_tables import DltTables, dlt_source, remove_unnamed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.planned import planned_exports
+from rag_assets.sources.source_locations import SourceError
 from rag_assets.store import Store
 from rag_assets_testing import mariadb
 from rag_assets_testing.exported import rows, rows_of, said, table_in
@@ -323,7 +328,50 @@ def test_a_module_that_is_missing_is_named(project):
     [failed] = project.refresh().values()
 
     reason = failed.report.failures[0].reason
-    assert (
-        f"there is no module {project.module}: install it, or put it into {project.folder}"
-        in reason
-    )
+    assert f"{project.module}:orders cannot be loaded (no such module)" in reason
+    assert f"or put it into {project.folder}" in reason
+
+
+def test_a_module_of_the_same_name_beside_another_config_is_not_taken_for_it(project):
+    project.write(FEED % MERGED)
+    dlt_source(f"{project.module}:orders", folder=project.folder, name="shop")
+    other = project.folder / "other"
+    other.mkdir()
+    (other / f"{project.module}.py").write_text(FEED % MERGED)
+
+    with pytest.raises(SourceError, match=f"and not {other}.*rename it"):
+        dlt_source(f"{project.module}:orders", folder=other, name="shop")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("yield {'id': 2**70}", "64-bit range; hand so large a number over as a text"),
+        ("raise ValueError('no page')", "orders: no page"),
+        ("raise ValueError('these pages are gone:\\n\\n - 7\\n')", "pages are gone: - 7)"),
+    ],
+)
+def test_what_cannot_be_loaded_is_named(project, code, told):
+    project.write(f"import dlt\n\n@dlt.resource\ndef orders():\n    {code}\n    yield")
+    source = project.source().model_copy(update={"name": "2024-orders"})  # no Python name
+
+    with pytest.raises(SourceError, match=re.escape(told)):
+        DltTables(source, project.store, work=project.folder).names()
+
+
+def test_what_was_loaded_of_a_source_that_is_gone_from_the_config_goes_in_time(project):
+    source = project.source()
+    digest = fingerprint(source.dlt)[:8]
+    folder = project.store.root / "dlt"
+    folder.mkdir(parents=True)
+    gone, lately, named = (folder / f"{name}-{digest}.duckdb" for name in ("crm", "erp", "shop"))
+    for file in (gone, lately, named):
+        file.write_bytes(b"rows")
+    for file in (gone, named):
+        os.utime(file, (0, 0))
+    loaded = config.load(project.folder / "rag_assets.yaml")
+
+    freed = remove_unnamed(project.store, loaded, keep_days=7)
+
+    assert freed == 4
+    assert {*folder.iterdir()} == {lately, named}

@@ -24,7 +24,7 @@ from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config, addresses
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
-from rag_assets.documents.chunks.chunking import CountedText, chunks_of, counted
+from rag_assets.documents.chunks.chunking import ChunkerError, CountedText, chunks_of, counted
 from rag_assets.documents.chunks.document_texts import (
     BLOCK_COLUMNS,
     blocks_of,
@@ -257,26 +257,46 @@ class _ChunkingPass:
             fields_of(blocks, self._rules, elements=self._elements_looked_at)
             for blocks in part.blocks
         ]
-        cut = chunks_of(
-            part.texts,
-            strategy=self._settings.strategy,
-            size=self._settings.size,
-            overlap=self._settings.overlap,
-            counter=counter,
-            header=self._settings.header,
-            names=[part.places[document].name for document in part.ids],
-            fields=of_fields,
+        chunks: dict[str, Sequence[Chunk]] = {}
+        failed: list[sync.Failure] = []
+        for document, found in zip(part.ids, self._pieces(part, of_fields, counter), strict=True):
+            if isinstance(found, ChunkerError):
+                uri = part.places[document].uri
+                failed.append(sync.Failure(document, f"{uri}: {found}", uri))
+            elif found:
+                chunks[document] = found
+            else:
+                failed.append(_empty(document, part.places[document]))
+        rows = self._rows(chunks, part.places, dict(zip(part.ids, of_fields, strict=True)))
+        return sync.Batch(rows, done=[*chunks], failed=failed)
+
+    def _pieces(
+        self, part: _Documents, of_fields: Sequence[tuple[str, ...]], counter: TokenCounter
+    ) -> Sequence[Sequence[Chunk] | ChunkerError]:
+        """The chunks of each document; one that the chunker fails on fails alone."""
+        try:
+            return chunks_of(
+                part.texts,
+                strategy=self._settings.strategy,
+                size=self._settings.size,
+                overlap=self._settings.overlap,
+                counter=counter,
+                header=self._settings.header,
+                names=[part.places[document].name for document in part.ids],
+                fields=of_fields,
+            )
+        except ChunkerError as error:
+            if len(part.ids) == 1:
+                return [error]
+        alone = (
+            _Documents([document], part.places, [blocks], [text])
+            for document, blocks, text in zip(part.ids, part.blocks, part.texts, strict=True)
         )
-        chunks = dict(zip(part.ids, cut, strict=True))
-        return sync.Batch(
-            self._rows(chunks, part.places, dict(zip(part.ids, of_fields, strict=True))),
-            done=[document for document, found in chunks.items() if found],
-            failed=[
-                _empty(document, part.places[document])
-                for document, found in chunks.items()
-                if not found
-            ],
-        )
+        return [
+            found
+            for one, fields in zip(alone, of_fields, strict=True)
+            for found in self._pieces(one, [fields], counter)
+        ]
 
     def _count(self, rows: pa.Table, *, documents: Sequence[str]) -> None:
         """Count the texts of these `documents` that are kept and new, if they were cut before."""

@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
+from operator import index
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -67,6 +68,10 @@ SHORT = 3
 """A text of up to this many times the limit is cut by its paragraphs, a longer one by content."""
 SURELY_TOO_LONG = 4
 """Words with this many times the limit are too long together, however tokens merge across words."""
+
+
+class ChunkerError(Exception):
+    """A chunker of somebody's own fails on a document; the message says how."""
 
 
 class CountedText(NamedTuple):
@@ -110,6 +115,9 @@ def chunks_of(
 
     Returns:
         The chunks of each document in reading order; none if there is no text.
+
+    Raises:
+        ChunkerError: A chunker of somebody's own fails on one of the documents.
     """
     regions = STRATEGIES.get(strategy) or partial(_own_regions, strategy)
     by_sentence = strategy == "sentences"
@@ -136,15 +144,20 @@ def _own_regions(chunker: str, document: DocumentText) -> list[Region]:
     """What a chunker of somebody's own cuts: a region each, which is cut again if it is too long.
 
     Raises:
-        ValueError: It gives a place that is not in the text.
+        ChunkerError: It raises something, or gives what is no place in the text.
     """
     elements = [
         (start, block.type) for start, block in zip(document.starts, document.blocks, strict=True)
     ]
+    try:
+        cut = part_of(chunker, CustomChunker).cut(document.text, elements)
+        places = [(index(start), index(end)) for start, end in cut]
+    except Exception as error:  # whatever code of others raises
+        raise ChunkerError(f"{chunker} fails: {type(error).__name__}: {error}") from error
     regions = []
-    for start, end in part_of(chunker, CustomChunker).cut(document.text, elements):
+    for start, end in places:
         if not 0 <= start < end <= len(document.text):
-            raise ValueError(
+            raise ChunkerError(
                 f"{chunker} cuts a text of {len(document.text)} characters from {start} to {end}"
             )
         place = document.place(start)

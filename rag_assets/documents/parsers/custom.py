@@ -1,5 +1,7 @@
 """A parser of somebody's own, which the config names as `module:NAME`."""
 
+from pydantic import ValidationError
+
 from rag_assets.api import CustomParser
 from rag_assets.config import ConfigError
 from rag_assets.config.custom import part_of
@@ -45,6 +47,11 @@ def parse(path: str, pages: list[int] | None, reference: str) -> Json:
         raise ImportError(str(error)) from error
     try:
         elements = from_json([{"text": "", **block} for block in part.parse(path, pages)])
+    except ValidationError as error:
+        [number, *key], said = error.errors()[0]["loc"], error.errors()[0]["msg"]
+        raise ParseError(
+            f"{reference}: {'.'.join(map(str, key))} of block {number}: {said}"
+        ) from error
     except ValueError as error:
         raise ParseError(f"{reference}: {error}") from error
     if unknown := {element.type for element in elements}.difference(ELEMENT_TYPES):

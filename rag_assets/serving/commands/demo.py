@@ -76,7 +76,7 @@ def written(folder: Path) -> Path:
     """The config of the demo in `folder`, which is written with all its files unless it is there.
 
     Raises:
-        CommandError: Something else lies there.
+        CommandError: Something else lies there, or it cannot be written.
     """
     source = PACKAGED if PACKAGED.exists() else CHECKOUT
     file = folder / DEFAULT_FILE
@@ -84,14 +84,36 @@ def written(folder: Path) -> Path:
         file.exists() and file.read_bytes() == (source / DEFAULT_FILE).read_bytes()
     ):
         return file
-    if taken := [name for name in FILES if (folder / name).exists()]:
+    if taken := [
+        name
+        for name in FILES
+        if (folder / name).exists() and not _is_begun(folder / name, source / name)
+    ]:
         raise CommandError(
             f"{folder / taken[-1]} is there already, and not the demo's: name an empty folder, or "
             "run rag-assets refresh there if it is your project"
         )
-    for name in FILES:
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (source / name).is_dir() else shutil.copyfile
-        copy(source / name, target)
+    try:
+        for name in FILES:
+            _copy(source / name, folder / name)
+    except OSError as error:
+        raise CommandError(
+            f"{folder} cannot be written ({error.strerror or error}): make room there and give the "
+            "right to write it, or name another folder"
+        ) from error
     return file
+
+
+def _is_begun(there: Path, ours: Path) -> bool:
+    """Whether what lies `there` is what was copied of `ours` before that was broken off."""
+    if there.is_dir():
+        return ours.is_dir() and all(_is_begun(each, ours / each.name) for each in there.iterdir())
+    return ours.is_file() and ours.read_bytes().startswith(there.read_bytes())
+
+
+def _copy(ours: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    if ours.is_dir():
+        shutil.copytree(ours, to, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    else:
+        shutil.copyfile(ours, to)

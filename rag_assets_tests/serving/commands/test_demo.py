@@ -1,5 +1,6 @@
 """The demo project: what the wheel holds, and where it is written."""
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -44,6 +45,36 @@ def test_the_project_is_written_once_and_loads(tmp_path):
     assert config.load(file).sources.documents[0].url == str(folder / "data/documents")
     written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert len(files_of_the_demo()) == len(written) + 1
+
+
+def test_one_that_was_broken_off_is_completed(tmp_path, monkeypatch):
+    folder = tmp_path / "demo"
+    copied = shutil.copyfile
+
+    def break_off(source, target, **options):
+        if Path(source).name == "materials.sqlite":
+            Path(target).write_bytes(Path(source).read_bytes()[:1000])
+            raise KeyboardInterrupt
+        copied(source, target, **options)
+
+    monkeypatch.setattr(shutil, "copyfile", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        demo.written(folder)
+    monkeypatch.undo()
+
+    demo.written(folder)
+
+    held = files_of_the_demo()
+    assert {name: (folder / name).read_bytes() for name in held} == held
+
+
+@pytest.mark.parametrize("name", ["", "below"])
+def test_a_file_in_the_place_of_the_folder_is_named(name, tmp_path, capsys):
+    (tmp_path / "demo").write_text("mine")
+
+    assert cli.main(["demo", str(tmp_path / "demo" / name)]) == FAILED
+
+    assert f"{tmp_path / 'demo' / name} cannot be written" in capsys.readouterr().err
 
 
 def test_a_checkout_is_the_demo_itself():
