@@ -26,7 +26,7 @@ from rag_assets_tests.sources.conftest import Sandbox, Stopped
 
 PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"
 TEN = "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 10) AS i"
-
+GROWING = "UPDATE parts SET moved = '2024-01-01'::date + id::int"
 
 OF_THE_LIKE = pytest.mark.nightly(guards=["rag_assets/sources/databases"])
 
@@ -317,12 +317,13 @@ def test_a_column_that_becomes_unique_becomes_the_key_as_in_a_build_from_scratch
     assert is_as_built_anew(store, source, "parts")
 
 
-def test_after_a_start_of_the_server_a_table_without_a_cursor_is_read_whole(
-    store, sandbox, monkeypatch, arrow
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_after_a_start_of_the_server_a_table_is_read_whole(
+    store, sandbox, monkeypatch, arrow, cursor
 ):
     """It may be a backup put back, whose rows have numbers that are no newer than those held."""
-    sandbox.execute(PARTS, TEN)
-    source = source_of(sandbox)
+    sandbox.execute(PARTS, TEN, GROWING)
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
     refresh(store, source)
     monkeypatch.setattr(postgres_reads, "STARTED", "now()")
     sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 3")
@@ -387,12 +388,14 @@ def test_another_driver_of_postgresql_reads_the_same(store, sandbox, way):
     assert rows(one) == rows(other)
 
 
-def test_an_update_that_commits_late_is_found(store, sandbox, arrow):
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
+def test_an_update_that_commits_late_is_found(store, sandbox, arrow, cursor):
     """Its cursor was set long before the newest row that the refresh in between saw."""
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
-    source = source_of(sandbox, tables=CURSOR)
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
     refresh(store, source)
     late = sandbox.engine.connect()
+    late.exec_driver_sql("SAVEPOINT part_of_it")
     late.exec_driver_sql("UPDATE parts SET name = 'late', moved = '2024-06-01' WHERE id = 3")
     sandbox.execute("UPDATE parts SET name = 'early', moved = '2025-01-01' WHERE id = 4")
     assert counts(refresh(store, source)["parts"]) == (0, 1, 0, 9, 0)
@@ -447,6 +450,103 @@ def test_what_changes_without_a_write_to_a_row_is_found(store, sandbox, way, cur
     fresh = refresh(Store(store.root / "fresh"), source)["parts"]
     assert item.report.data_version == fresh.report.data_version
     assert rows(item) == rows(fresh)
+
+
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
+@pytest.mark.parametrize(
+    "statement",
+    ["ALTER TYPE word RENAME VALUE 'a' TO 'b'", "ALTER TYPE pair DROP ATTRIBUTE size"],
+)
+def test_what_changes_inside_a_list_or_a_pair_is_found(store, sandbox, arrow, cursor, statement):
+    sandbox.execute(
+        "CREATE TYPE word AS ENUM ('a', 'z')",
+        "CREATE TYPE pair AS (words word[], size int)",
+        "CREATE DOMAIN few AS word[]",
+        PARTS,
+        "ALTER TABLE parts ADD COLUMN pairs pair[], ADD COLUMN several few",
+        TEN,
+        "UPDATE parts SET pairs = ARRAY[ROW('{a}', 1)::pair], several = '{a,z}'",
+        GROWING,
+    )
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    sandbox.execute(statement)
+    assert is_as_built_anew(store, source, "parts")
+
+
+@pytest.mark.usefixtures("arrow")
+def test_rows_of_a_foreign_partition_have_no_numbers_to_go_by(store, sandbox):
+    url = sa.make_url(sandbox.url)
+    host = url.host or url.query["host"]
+    sandbox.execute(
+        "CREATE EXTENSION IF NOT EXISTS postgres_fdw SCHEMA public",
+        "CREATE TABLE far (id int, name text)",
+        "INSERT INTO far SELECT i, 'far ' || i FROM generate_series(11, 20) i",
+        "CREATE TABLE parts (id int, name text) PARTITION BY RANGE (id)",
+        "CREATE TABLE near PARTITION OF parts FOR VALUES FROM (1) TO (11)",
+        "INSERT INTO parts SELECT i, 'near ' || i FROM generate_series(1, 10) i",
+        f"CREATE SERVER s{sandbox.schema} FOREIGN DATA WRAPPER postgres_fdw "
+        f"OPTIONS (host '{host}', port '{url.port or 5432}', dbname '{url.database}')",
+        f"CREATE USER MAPPING FOR CURRENT_USER SERVER s{sandbox.schema} "
+        f"OPTIONS (user '{url.username}')",
+        "CREATE FOREIGN TABLE away PARTITION OF parts FOR VALUES FROM (11) TO (21) "
+        f"SERVER s{sandbox.schema} OPTIONS (schema_name '{sandbox.schema}', table_name 'far')",
+    )
+    source = source_of(sandbox, tables=[{"name": "parts", "key": ["id"]}])
+    refresh(store, source)
+    sandbox.execute("UPDATE far SET name = 'moved' WHERE id = 12")
+    assert counts(refresh(store, source)["parts"]) == (0, 1, 0, 19, 0)
+    sandbox.execute(f"DROP SERVER s{sandbox.schema} CASCADE")
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
+def test_a_database_that_is_made_anew_from_its_template_is_read_whole(store, sandbox, cursor):
+    """Its tables and rows have the numbers of before."""
+    template, name = f"t{sandbox.schema}", f"d{sandbox.schema}"
+    url = sa.make_url(sandbox.url)
+
+    def run(database: str, *statements: str) -> None:
+        engine = sa.create_engine(
+            url.set(drivername="postgresql+psycopg", database=database),
+            poolclass=sa.NullPool,
+            isolation_level="AUTOCOMMIT",
+        )
+        with engine.connect() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    run(url.database or "", f"CREATE DATABASE {template}")
+    run(template, PARTS, TEN, GROWING)
+    run(url.database or "", f"CREATE DATABASE {name} TEMPLATE {template}")
+    run(name, "UPDATE parts SET name = 'tried' WHERE id = 3")
+    source = TableSource(
+        url=url.set(database=name).render_as_string(hide_password=False),
+        tables=[{"name": "parts", "cursor": cursor}],
+    )
+    refresh(store, source)
+    run(url.database or "", f"DROP DATABASE {name}", f"CREATE DATABASE {name} TEMPLATE {template}")
+    item = refresh(store, source)["parts"]
+    run(url.database or "", f"DROP DATABASE {name}", f"DROP DATABASE {template}")
+    assert counts(item) == (0, 1, 0, 9, 0)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_change_that_lasts_while_a_table_is_read_is_taken_back(store, sandbox, monkeypatch):
+    """The look before it and the look after it see the same rows."""
+    sandbox.execute(PARTS, TEN)
+    source = source_of(sandbox)
+    read = database.DatabaseTables.reading
+
+    def meanwhile(origin, *arguments, **named):
+        sandbox.execute("UPDATE parts SET name = 'for a moment' WHERE id = 3")
+        return read(origin, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database.DatabaseTables, "reading", meanwhile)
+        refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'part 3' WHERE id = 3")
+    assert is_as_built_anew(store, source, "parts")
 
 
 def test_a_new_partition_is_read_and_the_others_are_not(store, sandbox, arrow):
