@@ -39,13 +39,17 @@ _NUMBER = re.compile(
 _CURRENCY = re.compile(r"([$€£]|\b(?:USD|EUR|SEK|GBP|NOK|DKK|CHF))[ \u00a0]?$")
 """What may stand before a number in the place of a unit behind it."""
 _LIST_GAP = re.compile(
-    r"\s*(?:[,;/]|\u2013|-|\u2212|\u00d7|x|to|and|or|till|och|eller|respektive|resp\.?|versus)?\s*"
+    r"\s*(?:[,;/]|\u2013|-|\u2212|\u00d7|x|to|and|or|till|och|eller|bis|und|oder"
+    r"|respektive|resp\.?|versus)?\s*"
     r"(?:and|or|to|och|eller|up to|from|about|approximately|nearly|some|cirka|ca\.?|omkring)?\s*",
 )
 _RANGE_GAP = re.compile(
-    r"\s*(?:\u2013|-|\u2212|\u2026|\.{2,3}|to|till|and|och|up to|upp till)\s*(?:about|ca)?\s*"
+    r"\s*(?:\u2013|-|\u2212|\u2026|\.{2,3}|to|till|bis|and|och|und|up to|upp till)"
+    r"\s*(?:about|ca)?\s*"
 )
-_BETWEEN = re.compile(r"\b(?:between|from|mellan|från|range of|ranging from|intervallet)\s*$", re.I)
+_BETWEEN = re.compile(
+    r"\b(?:between|from|mellan|från|zwischen|range of|ranging from|intervallet)\s*$", re.I
+)
 _UNDER = re.compile(r"\bunder\s+(?:(?:a|an|the|en|ett) (?:\w+ )?)?$", re.I)
 _COUNTED = re.compile(rf"\s+(?:an?|en|ett)\s+({PATTERN})(?!\w)")
 """What half of is meant: `half an hour`."""
@@ -237,7 +241,7 @@ def _ranged(found: list[Number], text: str) -> tuple[Number, ...]:
         gap = text[one.end : after.start]
         if not _RANGE_GAP.fullmatch(gap) or one.of_range is not None:
             continue
-        if gap.strip() in ("and", "och") and not _BETWEEN.search(text[: one.start]):
+        if gap.strip() in ("and", "och", "und") and not _BETWEEN.search(text[: one.start]):
             continue
         comparator = "=" if one.comparator == ">=" else one.comparator
         found[place] = replace(one, of_range=ranges, comparator=comparator)
