@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import random
 import signal
 import sqlite3
 import threading
@@ -404,6 +405,35 @@ def test_an_update_that_commits_late_is_found(store, sandbox, arrow, cursor):
     item = refresh(store, source)["parts"]
     assert counts(item) == (0, 1, 0, 9, 0)
     assert item.rows_read < 10
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_no_change_of_transactions_that_overlap_is_missed(store, sandbox, cursor):
+    """They begin, write, take back a part, commit and fail while refreshes read between them."""
+    draw = random.Random(7)
+    sandbox.execute(PARTS, TEN, GROWING)
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    for _ in range(60 if effort.is_night() else 3):
+        writers = [sandbox.engine.connect() for _ in range(3)]
+        for place, writer in enumerate(writers):
+            mine = [draw.randrange(1, 4) * 3 + place - 2 for _ in range(2)]
+            writer.exec_driver_sql(f"UPDATE parts SET name = name || 'a' WHERE id = {mine[0]}")
+            with writer.begin_nested() as part:
+                writer.exec_driver_sql(f"UPDATE parts SET name = name || 'b' WHERE id = {mine[1]}")
+                if draw.random() < 0.3:
+                    part.rollback()
+            if draw.random() < 0.3:
+                writer.exec_driver_sql(f"DELETE FROM parts WHERE id = {mine[0]}")
+                writer.exec_driver_sql(f"INSERT INTO parts (id, name) VALUES ({mine[0]}, 'new')")
+        draw.shuffle(writers)
+        for writer in writers:
+            if draw.random() < 0.5:
+                refresh(store, source)
+            writer.rollback() if draw.random() < 0.2 else writer.commit()
+            writer.close()
+    assert is_as_built_anew(store, source, "parts")
 
 
 def test_an_update_that_forgets_its_cursor_is_found(store, sandbox, arrow):
