@@ -38,6 +38,10 @@ _NUMBER = re.compile(
 )
 _CURRENCY = re.compile(r"([$€£]|\b(?:USD|EUR|SEK|GBP|NOK|DKK|CHF))[ \u00a0]?$")
 """What may stand before a number in the place of a unit behind it."""
+_MINUS = re.compile(
+    r"(?<![\d)/] )(?<!plus or )(?<!plus eller )(?<!plus oder )(?<![\w/])minus[ \u00a0]$", re.I
+)
+"""A sign in words: `minus 5 °C`; not in `10 minus 5`, nor in `plus or minus 5`."""
 _LIST_GAP = re.compile(
     r"\s*(?:[,;/]|\u2013|-|\u2212|\u00d7|x|to|and|or|till|och|eller|bis|und|oder"
     r"|respektive|resp\.?|versus)?\s*"
@@ -110,6 +114,8 @@ def _read(match: re.Match[str], text: str) -> Number | None:
         if before and (not unit or unit.lstrip().startswith(("/", "per "))):
             unit, start = f"{before[1]}{unit}", before.start()
         measure = measure_of(unit.strip(" -\u00a0\u202f\u2009")) if unit else None
+        if match["numeral"][0].isdigit() and (sign := _MINUS.search(text[:start])):
+            values, start = tuple(-each for each in values), sign.start()
         is_word = is_ratio = False
     elif match["word"]:
         if not (match["word"].islower() or match["word"].istitle()):
