@@ -75,7 +75,8 @@ WITH RECURSIVE parts(oid) AS (
     ) AS made_of(part) WHERE part <> 0
 )
 SELECT version(),
-    (SELECT bool_and(relkind = 'p' OR (relkind IN ('r', 'm') AND amname = 'heap'))
+    has_table_privilege(pg_class.oid, 'SELECT') AND (SELECT
+        bool_and(relkind = 'p' OR (relkind IN ('r', 'm') AND amname = 'heap'))
         FROM parts JOIN pg_class AS part USING (oid) LEFT JOIN pg_am ON pg_am.oid = part.relam),
     (SELECT array_agg(oid::bigint ORDER BY oid) FROM parts),
     concat_ws(';', (SELECT string_agg(pg_get_viewdef(oid), ';' ORDER BY oid) FROM seen
@@ -126,8 +127,9 @@ class Facts:
     server: str
     """The version of the server, and what it was built for."""
     has_numbers: bool
-    """Whether all rows lie in tables of this server that keep the numbers of transactions: not
-    those of a view, of a foreign table or partition, or of a storage of another kind."""
+    """Whether all rows lie in tables of this server that keep the numbers of transactions, and one
+    may read these: not those of a view, of a foreign table or partition, or of a storage of another
+    kind, nor where rights are granted column by column."""
     relations: Sequence[int]
     """The table and its partitions."""
     structure: str

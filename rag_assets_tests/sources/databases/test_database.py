@@ -786,6 +786,28 @@ def test_a_role_that_may_connect_once_is_enough(store, sandbox, way):
     assert counts(item) == (10, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_a_right_to_read_each_column_is_enough(store, sandbox, arrow, cursor):
+    """Such a role may not read the numbers of transactions."""
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "DROP ROLE IF EXISTS narrow",
+        "CREATE ROLE narrow LOGIN",
+        f"GRANT USAGE ON SCHEMA {sandbox.schema} TO narrow",
+        "GRANT SELECT (id, name, moved) ON parts TO narrow",
+    )
+    url = sa.make_url(sandbox.url).set(username="narrow").render_as_string(hide_password=False)
+    tables = [{"name": "parts", "cursor": cursor}]
+    source = TableSource(url=url, schema=sandbox.schema, tables=tables)
+    first = refresh(store, source)["parts"]
+    sandbox.execute("UPDATE parts SET name = 'x', moved = now() WHERE id = 3")
+    second = refresh(store, source)["parts"]
+    sandbox.execute("DROP OWNED BY narrow", "DROP ROLE narrow")
+    assert not [*first.report.failures, *second.report.failures]
+    assert counts(second) == (0, 1, 0, 9, 0)
+
+
 def test_a_refresh_leaves_no_connection_behind(store, sandbox):
     sandbox.execute(PARTS, TEN)
     refresh(store, source_of(sandbox))
