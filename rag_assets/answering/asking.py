@@ -282,7 +282,9 @@ def _notes(written: "Written") -> str:
     """What the sources leave open of a written answer, and what was left out of it."""
     notes = [f"the sources do not say: {what}" for what in written.absent if what]
     if written.left_out:
-        notes.append(f"left out, as it is not in what it cites: {len(written.left_out)} sentences")
+        count = len(written.left_out)
+        what = "1 sentence" if count == 1 else f"{count:,} sentences"
+        notes.append(f"left out, as it is not in what it cites: {what}")
     return "; ".join(notes)
 
 

@@ -116,10 +116,10 @@ def spelled_now(given: Sequence[str]) -> list[str]:
             return _moved(f"{first} {option}", left)
     if first in MOVED:
         return _moved(first, rest)
-    is_named = bool(rest) and not rest[0].startswith("-")
-    if is_named and f"{first} ID" in MOVED and rest[0] not in actions:
+    named = next((each for each in rest if each != "--json"), "-")
+    if not named.startswith("-") and f"{first} ID" in MOVED and named not in actions:
         return _moved(f"{first} ID", rest)
-    if actions and not is_named and not {"-h", "--help"} & {*rest}:
+    if actions and [*rest, "-"][0].startswith("-") and not {"-h", "--help"} & {*rest}:
         return [first, actions[0], *rest]
     return [*given]
 

@@ -131,7 +131,12 @@ def required(
         if column:
             words = condition_in_words(each.condition, column, phrases=ENGLISH)
             lines.append(f"{each.table}: {words}  <-  {cut(each.text, 100)}")
-    counts = [f"{each.table.table}: {len(each.row_keys):,} rows meet all of it." for each in met]
+    counts = [
+        f"{each.table.table}: 1 row meets all of it."
+        if len(each.row_keys) == 1
+        else f"{each.table.table}: {len(each.row_keys):,} rows meet all of it."
+        for each in met
+    ]
     record: dict[str, Json] = {
         "requirements": [_record(each) for each in requirements],
         "met": [{"plan": plan_to_json(each.plan), "row_keys": list(each.row_keys)} for each in met],

@@ -38,14 +38,22 @@ _NUMBER = re.compile(
 )
 _CURRENCY = re.compile(r"([$€£]|\b(?:USD|EUR|SEK|GBP|NOK|DKK|CHF))[ \u00a0]?$")
 """What may stand before a number in the place of a unit behind it."""
+_MINUS = re.compile(
+    r"(?<![\d)/] )(?<!plus or )(?<!plus eller )(?<!plus oder )(?<![\w/])minus[ \u00a0]$", re.I
+)
+"""A sign in words: `minus 5 °C`; not in `10 minus 5`, nor in `plus or minus 5`."""
 _LIST_GAP = re.compile(
-    r"\s*(?:[,;/]|\u2013|-|\u2212|\u00d7|x|to|and|or|till|och|eller|respektive|resp\.?|versus)?\s*"
+    r"\s*(?:[,;/]|\u2013|-|\u2212|\u00d7|x|to|and|or|till|och|eller|bis|und|oder"
+    r"|respektive|resp\.?|versus)?\s*"
     r"(?:and|or|to|och|eller|up to|from|about|approximately|nearly|some|cirka|ca\.?|omkring)?\s*",
 )
 _RANGE_GAP = re.compile(
-    r"\s*(?:\u2013|-|\u2212|\u2026|\.{2,3}|to|till|and|och|up to|upp till)\s*(?:about|ca)?\s*"
+    r"\s*(?:\u2013|-|\u2212|\u2026|\.{2,3}|to|till|bis|and|och|und|up to|upp till)"
+    r"\s*(?:about|ca)?\s*"
 )
-_BETWEEN = re.compile(r"\b(?:between|from|mellan|från|range of|ranging from|intervallet)\s*$", re.I)
+_BETWEEN = re.compile(
+    r"\b(?:between|from|mellan|från|zwischen|range of|ranging from|intervallet)\s*$", re.I
+)
 _UNDER = re.compile(r"\bunder\s+(?:(?:a|an|the|en|ett) (?:\w+ )?)?$", re.I)
 _COUNTED = re.compile(rf"\s+(?:an?|en|ett)\s+({PATTERN})(?!\w)")
 """What half of is meant: `half an hour`."""
@@ -106,6 +114,8 @@ def _read(match: re.Match[str], text: str) -> Number | None:
         if before and (not unit or unit.lstrip().startswith(("/", "per "))):
             unit, start = f"{before[1]}{unit}", before.start()
         measure = measure_of(unit.strip(" -\u00a0\u202f\u2009")) if unit else None
+        if match["numeral"][0].isdigit() and (sign := _MINUS.search(text[:start])):
+            values, start = tuple(-each for each in values), sign.start()
         is_word = is_ratio = False
     elif match["word"]:
         if not (match["word"].islower() or match["word"].istitle()):
@@ -237,7 +247,7 @@ def _ranged(found: list[Number], text: str) -> tuple[Number, ...]:
         gap = text[one.end : after.start]
         if not _RANGE_GAP.fullmatch(gap) or one.of_range is not None:
             continue
-        if gap.strip() in ("and", "och") and not _BETWEEN.search(text[: one.start]):
+        if gap.strip() in ("and", "och", "und") and not _BETWEEN.search(text[: one.start]):
             continue
         comparator = "=" if one.comparator == ">=" else one.comparator
         found[place] = replace(one, of_range=ranges, comparator=comparator)

@@ -83,6 +83,8 @@ def test_an_earlier_spelling_is_told_in_a_line_and_goes_on_working(spelling, cap
             ["documents", "--variant", "a", "--diff", "b", "c"],
             ["documents", "diff", "--variant", "a", "b", "c"],
         ),
+        (["answers", "--json", "5f0c"], ["answers", "show", "--json", "5f0c"]),
+        (["tables", "--json", "parts"], ["tables", "show", "--json", "parts"]),
         (["variants", "--help"], ["variants", "--help"]),
         (["search", "plan"], ["search", "plan"]),
     ],

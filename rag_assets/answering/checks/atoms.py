@@ -69,9 +69,13 @@ def atoms_of(sentence: str) -> tuple[Atom, ...]:
         *(
             Atom("number", number.text, number.start, number.end, number.text, number)
             for number in passage.numbers
-            if not any(date.start <= number.start < date.end for date in dates)
+            if not _is_within(number, dates)
         ),
-        *(atom for term in passage.terms if (atom := _of_term(term, passage))),
+        *(
+            atom
+            for term in passage.terms
+            if not _is_within(term, dates) and (atom := _of_term(term, passage))
+        ),
     ]
     named = [*_whole_names(sorted(found, key=lambda atom: atom.start), sentence)]
     quoted = [
@@ -81,6 +85,11 @@ def atoms_of(sentence: str) -> tuple[Atom, ...]:
     if match := _CELL.fullmatch(sentence):
         quoted.append(Atom("cell", match[0].strip(), *match.span(), match[1].strip()))
     return tuple(sorted([*named, *quoted], key=lambda atom: (atom.start, atom.end)))
+
+
+def _is_within(part: Number | Term, dates: Sequence[Atom]) -> bool:
+    """Whether it is a part of one of `dates`: `2024-03-01` is no name."""
+    return any(date.start <= part.start < date.end for date in dates)
 
 
 def dates_of(text: str) -> Iterator[Atom]:

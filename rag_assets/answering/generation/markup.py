@@ -8,6 +8,8 @@ and cites nothing.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from rag_assets.answering.quoting.pieces import BOLD
+
 _NUMBERS = r"\d{1,3}(?:\s*(?:[,;&\u2013-]|and|och|und)\s*\d{1,3})*"
 _CALLED = r"(?:sources?|units?|documents?|docs?|refs?\.?|k\u00e4ll(?:a|or)|quellen?)"
 _OF_PAGE = r"(?:pp?|pages?|s|sid|sidan?|sections?|rows?|rad)\b"
@@ -65,7 +67,11 @@ _POLITE = re.compile(
     r"|(?:i hope this|let me know|feel free)\b[^.:!?]{0,80}[!.]?|(?:sources?|citations?)\s*:",
     re.IGNORECASE,
 )
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=[\w.!?%])[*_](?!\w)|`")
+_EMPHASIS = re.compile(
+    r"(?<![\w)\]])\*\*+(?=\S)|(?<=\S)\*\*+(?![\w(])|__"
+    r"|(?<![\w*])[*_](?=\w)|(?<=[\w.!?%])[*_](?![\w*])|`"
+)
+"""Marks of Markdown; `10**6` has none."""
 _NUMBER_OF_ITEM = re.compile(r"^\s*\(?\d{1,2}[.)]\s+")
 _LABEL = re.compile(r"^\s*(?:(?:final )?answer|svar|antwort|response)\s*:\s*", re.IGNORECASE)
 _QUOTATION = re.compile(r"</?source-[0-9a-f]{8}>")
@@ -116,7 +122,7 @@ def _line(line: str) -> str:
     if line.lstrip().startswith("```"):
         return ""
     plain = _NUMBER_OF_ITEM.sub("- ", line.lstrip().removeprefix("> "))
-    return _LABEL.sub("", _EMPHASIS.sub("", plain))
+    return _LABEL.sub("", _EMPHASIS.sub("", BOLD.sub(r"\1", plain)))
 
 
 def _without_tables(lines: Sequence[str]) -> Iterator[str]:

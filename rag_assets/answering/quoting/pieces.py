@@ -38,10 +38,14 @@ _ELEMENTS = (
     "|section|small|source|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|video"
 )
 _MARKUP = re.compile(
-    rf"<!--.*?-->|</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>|^:::.*$|\*\*+|(?<!\w)__+|__+(?!\w)",
+    rf"<!--.*?-->|</?(?:{_ELEMENTS})(?:\s[^<>]*=[^<>]*|\s+[a-z]+)?\s*/?>|^:::[^\n]*$"
+    r"|^\*\*+$|(?<![\w)\]])\*\*+(?=\S)|(?<=\S)\*\*+(?![\w(\[])|(?<!\w)__+|__+(?!\w)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-"""Tags of HTML, directives of Markdown dialects (`:::note`), and marks of emphasis."""
+"""Tags of HTML, directives of Markdown dialects (`:::note`), and marks of emphasis; `10**6` and
+`i<u and v>p` have none."""
+BOLD = re.compile(r"(?<![\w)\]*])\*\*+(?=[^\s*])([^*]*[^\s*])\*\*+")
+"""Words between marks of emphasis, which may end inside a word."""
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
 
 
@@ -103,7 +107,7 @@ def read(piece: Piece, text: str) -> str:
 
 def plain(text: str) -> str:
     """The words of `text` in one line, without tags of HTML and marks of Markdown."""
-    return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", text)).split())
+    return " ".join(_MARKUP.sub("", BOLD.sub(r"\1", _LINK.sub(r"\1", text))).split())
 
 
 def cells_of(line: str) -> list[str]:

@@ -39,7 +39,12 @@ def run(options: argparse.Namespace) -> Reply:
         return document_status.answer(store, config, parsers=list(parsers))
     status = state_status(store, config, variants=names)
     versions = _proposed_versions(store, config)
-    hint = f"{versions:,} documents may be versions of others: rag-assets documents list --families"
+    what = (
+        "1 document may be a version"
+        if versions == 1
+        else f"{versions:,} documents may be versions"
+    )
+    hint = f"{what} of others: rag-assets documents list --families"
     code = FAILED if status.damaged else PARTLY if status.problems else OK
     return Reply(
         record={**status.record, "proposed_versions": versions} if options.json else {},

@@ -350,12 +350,12 @@ class DatabaseTables(Origin):
             return None
         if table not in self._facts:
             name = quoted(self._quoted(table))
-            server, kind, relations, structure = self._row(
+            server, has_numbers, relations, structure = self._row(
                 postgres.FACTS.format(name=name), table=table
             )
             self._facts[table] = postgres.Facts(
                 server=server,
-                kind=kind,
+                has_numbers=has_numbers,
                 relations=relations,
                 structure=fingerprint(structure),
                 cluster=self._cluster,
@@ -385,7 +385,7 @@ class DatabaseTables(Origin):
         """SQL: what `table` looks like."""
         relation = self._quoted(table)
         if increment is None:
-            return postgres.look(relation, self._row_hash(table))
+            return postgres.look(relation, self._row_hash(table), facts)
         is_text = table in self._hashed_as_text
         hashed = postgres.hash_of_text if is_text else postgres.hash_of
         return postgres.newest_look(relation, increment, facts, hashed=hashed)

@@ -1,10 +1,10 @@
 """PostgreSQL in its own words: what a table looks like, and how its values and hashes are asked.
 
-The look at a table without a cursor is the number of its rows and the sum of their hashes; it moves
-with every change. With a cursor it is the number of rows, the greatest cursor, the sum of the
-hashes of all keys, and the sum of the numbers of the transactions that wrote the rows: each new
-version of a row has a greater one. A view has no such numbers: there, the rows at the cursor's end
-are hashed.
+The look at a table without a cursor is the number of its rows, the sum of their hashes, and the sum
+of the numbers of the transactions that wrote them: each new version of a row has a greater one, so
+that it moves with every change, also one that is taken back. With a cursor it is the number of
+rows, the greatest cursor, the sum of the hashes of all keys, and that of the numbers. A view has no
+such numbers: there, with a cursor, the rows at its end are hashed.
 """
 
 import json
@@ -21,6 +21,8 @@ OLDEST_VERSION = (14,)
 and such a server is read like any other database."""
 
 ROW = "rag_row"
+NUMBERS = f"sum({ROW}.xmin::text::bigint)"
+"""SQL: moves with each version of a row."""
 
 
 def hash_of(row: str) -> str:
@@ -62,18 +64,34 @@ WITH RECURSIVE parts(oid) AS (
     UNION SELECT refobjid FROM seen JOIN pg_rewrite ON ev_class = seen.oid
     JOIN pg_depend ON objid = pg_rewrite.oid AND classid = 'pg_rewrite'::regclass
         AND refclassid = 'pg_class'::regclass
+), types(oid) AS (
+    SELECT atttypid FROM pg_attribute
+    WHERE attrelid = to_regclass({name}) AND attnum > 0 AND NOT attisdropped
+    UNION SELECT part FROM types JOIN pg_type USING (oid) CROSS JOIN LATERAL (
+        SELECT typelem UNION SELECT typbasetype
+        UNION SELECT rngsubtype FROM pg_range WHERE oid IN (rngtypid, rngmultitypid)
+        UNION SELECT atttypid FROM pg_attribute
+        WHERE attrelid = typrelid AND attnum > 0 AND NOT attisdropped
+    ) AS made_of(part) WHERE part <> 0
 )
-SELECT version(), relkind::text,
+SELECT version(),
+    has_table_privilege(pg_class.oid, 'SELECT') AND (SELECT
+        bool_and(relkind = 'p' OR (relkind IN ('r', 'm') AND amname = 'heap'))
+        FROM parts JOIN pg_class AS part USING (oid) LEFT JOIN pg_am ON pg_am.oid = part.relam),
     (SELECT array_agg(oid::bigint ORDER BY oid) FROM parts),
     concat_ws(';', (SELECT string_agg(pg_get_viewdef(oid), ';' ORDER BY oid) FROM seen
         JOIN pg_class USING (oid) WHERE relkind = 'v'),
     (SELECT string_agg(concat_ws(':', attnum, attname, atttypid, atttypmod, attmissingval::text,
         (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
-            WHERE attgenerated <> '' AND adrelid = attrelid AND adnum = attnum),
-        (SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum
-            WHERE enumtypid = atttypid)
+            WHERE attgenerated <> '' AND adrelid = attrelid AND adnum = attnum)
     ), ';' ORDER BY attnum)
-    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped))
+    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped),
+    (SELECT string_agg(concat_ws(':', enumtypid, enumlabel), ';'
+        ORDER BY enumtypid, enumsortorder)
+    FROM pg_enum JOIN types ON types.oid = enumtypid),
+    (SELECT string_agg(concat_ws(':', attrelid, attnum, attname), ';' ORDER BY attrelid, attnum)
+    FROM types JOIN pg_type USING (oid) JOIN pg_attribute ON attrelid = typrelid
+    WHERE attnum > 0 AND NOT attisdropped))
 FROM pg_class WHERE oid = to_regclass({name})
 """
 ARRAYS = """
@@ -97,7 +115,8 @@ PARTITIONS_FROM = (10,)
 """Version of PostgreSQL that first knows them."""
 CLUSTER = (
     "SELECT (SELECT system_identifier FROM pg_control_system()), "
-    "(SELECT timeline_id FROM pg_control_checkpoint())"
+    "(SELECT timeline_id FROM pg_control_checkpoint()), "
+    "(SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 
 
@@ -107,8 +126,10 @@ class Facts:
 
     server: str
     """The version of the server, and what it was built for."""
-    kind: str
-    """`r` and `p` are tables, `m` a materialized view, `v` a view, `f` a foreign table."""
+    has_numbers: bool
+    """Whether all rows lie in tables of this server that keep the numbers of transactions, and one
+    may read these: not those of a view, of a foreign table or partition, or of a storage of another
+    kind, nor where rights are granted column by column."""
     relations: Sequence[int]
     """The table and its partitions."""
     structure: str
@@ -117,13 +138,13 @@ class Facts:
     For a view that is its definition, with those of the views that it looks at.
     """
     cluster: str | None
-    """The data directory that answers, and the restore that it is of; None if it may not be
-    told."""
+    """The data directory that answers, the restore that it is of, and the database in it; None if
+    it may not be told."""
 
     @property
     def is_numbered(self) -> bool:
         """Whether the numbers of transactions tell which rows are new."""
-        return self.kind in "rpm" and self.cluster is not None
+        return self.has_numbers and self.cluster is not None
 
     @property
     def memory(self) -> str:
@@ -185,9 +206,10 @@ def cell_of(
     return ColumnReading(as_psycopg_sees_it, parse)
 
 
-def look(relation: str, row_hash: str) -> str:
+def look(relation: str, row_hash: str, facts: Facts) -> str:
     """SQL: one row that moves whenever a row of the table does."""
-    return f"SELECT count(*), sum({row_hash}) FROM {relation} AS {ROW}"
+    numbers = f", {NUMBERS}" if facts.is_numbered else ""
+    return f"SELECT count(*), sum({row_hash}){numbers} FROM {relation} AS {ROW}"
 
 
 def newest_look(
@@ -202,7 +224,7 @@ def newest_look(
     keys = ", ".join(f"{ROW}.{quoted_name(part)}" for part in increment.key)
     asked = f"SELECT count(*), max({ROW}.{cursor}), sum({hashed(f'ROW({keys})')})"
     if facts.is_numbered:
-        return f"{asked}, sum({ROW}.xmin::text::bigint) FROM {relation} AS {ROW}"
+        return f"{asked}, {NUMBERS} FROM {relation} AS {ROW}"
     return (
         f"{asked}, (SELECT sum({TEXT_HASH}) FROM {relation} AS {ROW} WHERE {cursor} IS NULL "
         f"OR {cursor} = (SELECT max({cursor}) FROM {relation})) FROM {relation} AS {ROW}"

@@ -4,11 +4,12 @@ Where rows have a key, all keys are read, and in full the rows that a transactio
 not ended when the last read began: the database knows them by the number of the transaction, so
 that neither a commit that comes late nor an update that forgets a cursor is overlooked. With a
 cursor the rows from its last value on are read too, and those without a value. Numbers of another
-cluster or timeline (a restored backup), or of a table whose structure changed, say nothing: the
-whole table is read. Without a cursor, which would tell of rows that a restored backup has anew, it
-is read whole also after each start of the server. A view has no numbers: without a cursor it is
-read whole; with one, an update is found if its cursor is at most a second older than the newest,
-and all of it is read where it, or a view that it looks at, is defined anew.
+cluster, timeline or database (a restored backup), or of a table whose structure changed, say
+nothing: the whole table is read. So it is after each start of the server, which may have lost its
+last transactions, or stand on a copy of its files that was put back: their numbers are given again.
+A view, and a table with rows that are stored elsewhere, has no numbers: without a cursor it is read
+whole; with one, an update is found if its cursor is at most a second older than the newest, and all
+of it is read where it, or a view that it looks at, is defined anew.
 
 One read sees the database at one moment.
 """
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
 LONGEST_MEMORY = 1 << 30
 """After so many transactions their numbers may soon begin anew."""
-STARTED = "pg_postmaster_start_time()"
+STARTED = "concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time())"
+"""When the server was started, and when it last came up after a crash, which resets statistics."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -92,7 +94,7 @@ class PostgresTable(TableRead):
         if not self.facts.is_numbered:
             return self.facts.memory if self._cursor else ""
         horizon, started = stream.first_row(
-            f"SELECT pg_snapshot_xmin(pg_current_snapshot())::text, {STARTED}::text"
+            f"SELECT pg_snapshot_xmin(pg_current_snapshot())::text, ({STARTED})::text"
         )
         return json.dumps(
             {
@@ -100,7 +102,7 @@ class PostgresTable(TableRead):
                 "relations": list(self.facts.relations),
                 "structure": self.facts.structure,
                 "cluster": self.facts.cluster,
-                "started": None if self._cursor else started,
+                "started": started,
             }
         )
 

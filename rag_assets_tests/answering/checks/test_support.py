@@ -180,6 +180,41 @@ def test_a_range_does_not_follow_from_two_values_and_a_change_does(sentence, com
     assert {each.compared for each in with_ends} == {"numbers and names"}
 
 
+@pytest.mark.parametrize(
+    ("sentence", "source", "is_borne_out"),
+    [
+        ("Die Feuchte ist 10-25 %.", "Die Feuchte liegt zwischen 10 und 25 %, so Ann.", True),
+        ("Die Feuchte ist 10-25 %.", "Die Feuchte geht von 10 bis 25 %, sagt Ann.", True),
+        ("Die Feuchte ist 10 bis 25 %.", "Sommers ist die Feuchte 10 %, winters 25 %.", False),
+    ],
+)
+def test_a_german_range_is_one(sentence, source, is_borne_out):
+    found = check(sentence, [CitedText(source)])
+    assert found.compared == ("numbers and names" if is_borne_out else "nothing")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source", "is_there"),
+    [
+        ("It was -5 °C.", "At night it was minus 5 °C, by Ann.", True),
+        ("Det var -5 °C.", "På natten var det minus 5 °C, enligt Ann.", True),
+        ("It was 5 °C.", "At night it was minus 5 °C, by Ann.", False),
+        ("It was -5 °C.", "At night it was plus or minus 5 °C, by Ann.", False),
+        ("It was 5 °C.", "At night it was 10 minus 5 °C, by Ann.", True),
+    ],
+)
+def test_a_sign_in_words_is_one(sentence, source, is_there):
+    assert (check(sentence, [CitedText(source)]).missing == ()) == is_there
+
+
+@pytest.mark.parametrize("sentence", ["It was tested on 2024-03-01.", "Tested: 2024-03-01"])
+def test_a_date_is_the_same_in_digits_and_in_words(sentence):
+    said = CitedText("The pump was tested on 1 March 2024, by Ann.")
+    assert check(sentence, [said]).missing == ()
+    other = check(sentence, [CitedText("The pump was tested on 2 March 2024, by Ann.")])
+    assert [each.atom.kind for each in other.missing] == ["date"]
+
+
 TWISTED = [
     "The bronze casing stood a pressure of 16 bar.",
     "The small pump needs more power than the larger one.",

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from rag_assets.answering.generation.markup import plain_answer
 from rag_assets.answering.generation.reading import LONGEST_ANSWER, MOST_SENTENCES, read_answer
 
 
@@ -232,3 +233,15 @@ def test_no_answer_takes_long_to_read(text):
     assert time.monotonic() - started < 5
     assert len(found.sentences) <= MOST_SENTENCES
     assert sum(len(each.text) for each in found.sentences) <= 2 * LONGEST_ANSWER
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("It stands 10**6 cycles [1].", "It stands 10**6 cycles [1]."),
+        ("2 ** 3 is x**(n) [1].", "2 ** 3 is x**(n) [1]."),
+        ("***Hot*** and **very**(!) hot: **5 bar** [1].", "Hot and very(!) hot: 5 bar [1]."),
+    ],
+)
+def test_powers_are_kept_and_marks_of_emphasis_are_not(written, plain):
+    assert plain_answer(written, longest=1_000) == plain

@@ -1,5 +1,6 @@
 """Which pieces of a text can be quoted."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,23 @@ def test_markup_is_not_shown_and_is_no_piece():
     assert lines(text) == [
         "Note: Water at 5 <7 bar is a `List<T>` of a guide, not snake_case__names."
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It stands 10**6 cycles, and 2 ** 3 is 8.",
+        "With x**2 and y**(n + 1) it grows.",
+        "It holds if i<u and v>p there.",
+    ],
+)
+def test_a_formula_is_no_markup(text):
+    assert lines(text) == [text]
+
+
+def test_what_stands_below_a_directive_is_shown():
+    text = ":::note\nClose the valve first.\n:::\n\n**Vor**sicht: it is **hot**(er)."
+    assert lines(text) == ["Close the valve first.", "Vorsicht: it is hot(er)."]
 
 
 def test_a_heading_is_no_piece():

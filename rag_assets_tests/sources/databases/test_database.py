@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import random
 import signal
 import sqlite3
 import threading
@@ -26,7 +27,7 @@ from rag_assets_tests.sources.conftest import Sandbox, Stopped
 
 PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"
 TEN = "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 10) AS i"
-
+GROWING = "UPDATE parts SET moved = '2024-01-01'::date + id::int"
 
 OF_THE_LIKE = pytest.mark.nightly(guards=["rag_assets/sources/databases"])
 
@@ -317,12 +318,13 @@ def test_a_column_that_becomes_unique_becomes_the_key_as_in_a_build_from_scratch
     assert is_as_built_anew(store, source, "parts")
 
 
-def test_after_a_start_of_the_server_a_table_without_a_cursor_is_read_whole(
-    store, sandbox, monkeypatch, arrow
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_after_a_start_of_the_server_a_table_is_read_whole(
+    store, sandbox, monkeypatch, arrow, cursor
 ):
     """It may be a backup put back, whose rows have numbers that are no newer than those held."""
-    sandbox.execute(PARTS, TEN)
-    source = source_of(sandbox)
+    sandbox.execute(PARTS, TEN, GROWING)
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
     refresh(store, source)
     monkeypatch.setattr(postgres_reads, "STARTED", "now()")
     sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 3")
@@ -387,12 +389,14 @@ def test_another_driver_of_postgresql_reads_the_same(store, sandbox, way):
     assert rows(one) == rows(other)
 
 
-def test_an_update_that_commits_late_is_found(store, sandbox, arrow):
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
+def test_an_update_that_commits_late_is_found(store, sandbox, arrow, cursor):
     """Its cursor was set long before the newest row that the refresh in between saw."""
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
-    source = source_of(sandbox, tables=CURSOR)
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
     refresh(store, source)
     late = sandbox.engine.connect()
+    late.exec_driver_sql("SAVEPOINT part_of_it")
     late.exec_driver_sql("UPDATE parts SET name = 'late', moved = '2024-06-01' WHERE id = 3")
     sandbox.execute("UPDATE parts SET name = 'early', moved = '2025-01-01' WHERE id = 4")
     assert counts(refresh(store, source)["parts"]) == (0, 1, 0, 9, 0)
@@ -401,6 +405,35 @@ def test_an_update_that_commits_late_is_found(store, sandbox, arrow):
     item = refresh(store, source)["parts"]
     assert counts(item) == (0, 1, 0, 9, 0)
     assert item.rows_read < 10
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_no_change_of_transactions_that_overlap_is_missed(store, sandbox, cursor):
+    """They begin, write, take back a part, commit and fail while refreshes read between them."""
+    draw = random.Random(7)
+    sandbox.execute(PARTS, TEN, GROWING)
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    for _ in range(60 if effort.is_night() else 3):
+        writers = [sandbox.engine.connect() for _ in range(3)]
+        for place, writer in enumerate(writers):
+            mine = [draw.randrange(1, 4) * 3 + place - 2 for _ in range(2)]
+            writer.exec_driver_sql(f"UPDATE parts SET name = name || 'a' WHERE id = {mine[0]}")
+            with writer.begin_nested() as part:
+                writer.exec_driver_sql(f"UPDATE parts SET name = name || 'b' WHERE id = {mine[1]}")
+                if draw.random() < 0.3:
+                    part.rollback()
+            if draw.random() < 0.3:
+                writer.exec_driver_sql(f"DELETE FROM parts WHERE id = {mine[0]}")
+                writer.exec_driver_sql(f"INSERT INTO parts (id, name) VALUES ({mine[0]}, 'new')")
+        draw.shuffle(writers)
+        for writer in writers:
+            if draw.random() < 0.5:
+                refresh(store, source)
+            writer.rollback() if draw.random() < 0.2 else writer.commit()
+            writer.close()
+    assert is_as_built_anew(store, source, "parts")
 
 
 def test_an_update_that_forgets_its_cursor_is_found(store, sandbox, arrow):
@@ -447,6 +480,103 @@ def test_what_changes_without_a_write_to_a_row_is_found(store, sandbox, way, cur
     fresh = refresh(Store(store.root / "fresh"), source)["parts"]
     assert item.report.data_version == fresh.report.data_version
     assert rows(item) == rows(fresh)
+
+
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
+@pytest.mark.parametrize(
+    "statement",
+    ["ALTER TYPE word RENAME VALUE 'a' TO 'b'", "ALTER TYPE pair DROP ATTRIBUTE size"],
+)
+def test_what_changes_inside_a_list_or_a_pair_is_found(store, sandbox, arrow, cursor, statement):
+    sandbox.execute(
+        "CREATE TYPE word AS ENUM ('a', 'z')",
+        "CREATE TYPE pair AS (words word[], size int)",
+        "CREATE DOMAIN few AS word[]",
+        PARTS,
+        "ALTER TABLE parts ADD COLUMN pairs pair[], ADD COLUMN several few",
+        TEN,
+        "UPDATE parts SET pairs = ARRAY[ROW('{a}', 1)::pair], several = '{a,z}'",
+        GROWING,
+    )
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    sandbox.execute(statement)
+    assert is_as_built_anew(store, source, "parts")
+
+
+@pytest.mark.usefixtures("arrow")
+def test_rows_of_a_foreign_partition_have_no_numbers_to_go_by(store, sandbox):
+    url = sa.make_url(sandbox.url)
+    host = url.host or url.query["host"]
+    sandbox.execute(
+        "CREATE EXTENSION IF NOT EXISTS postgres_fdw SCHEMA public",
+        "CREATE TABLE far (id int, name text)",
+        "INSERT INTO far SELECT i, 'far ' || i FROM generate_series(11, 20) i",
+        "CREATE TABLE parts (id int, name text) PARTITION BY RANGE (id)",
+        "CREATE TABLE near PARTITION OF parts FOR VALUES FROM (1) TO (11)",
+        "INSERT INTO parts SELECT i, 'near ' || i FROM generate_series(1, 10) i",
+        f"CREATE SERVER s{sandbox.schema} FOREIGN DATA WRAPPER postgres_fdw "
+        f"OPTIONS (host '{host}', port '{url.port or 5432}', dbname '{url.database}')",
+        f"CREATE USER MAPPING FOR CURRENT_USER SERVER s{sandbox.schema} "
+        f"OPTIONS (user '{url.username}')",
+        "CREATE FOREIGN TABLE away PARTITION OF parts FOR VALUES FROM (11) TO (21) "
+        f"SERVER s{sandbox.schema} OPTIONS (schema_name '{sandbox.schema}', table_name 'far')",
+    )
+    source = source_of(sandbox, tables=[{"name": "parts", "key": ["id"]}])
+    refresh(store, source)
+    sandbox.execute("UPDATE far SET name = 'moved' WHERE id = 12")
+    assert counts(refresh(store, source)["parts"]) == (0, 1, 0, 19, 0)
+    sandbox.execute(f"DROP SERVER s{sandbox.schema} CASCADE")
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("cursor", [pytest.param(None, marks=OF_THE_LIKE), "moved"])
+def test_a_database_that_is_made_anew_from_its_template_is_read_whole(store, sandbox, cursor):
+    """Its tables and rows have the numbers of before."""
+    template, name = f"t{sandbox.schema}", f"d{sandbox.schema}"
+    url = sa.make_url(sandbox.url)
+
+    def run(database: str, *statements: str) -> None:
+        engine = sa.create_engine(
+            url.set(drivername="postgresql+psycopg", database=database),
+            poolclass=sa.NullPool,
+            isolation_level="AUTOCOMMIT",
+        )
+        with engine.connect() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    run(url.database or "", f"CREATE DATABASE {template}")
+    run(template, PARTS, TEN, GROWING)
+    run(url.database or "", f"CREATE DATABASE {name} TEMPLATE {template}")
+    run(name, "UPDATE parts SET name = 'tried' WHERE id = 3")
+    source = TableSource(
+        url=url.set(database=name).render_as_string(hide_password=False),
+        tables=[{"name": "parts", "cursor": cursor}],
+    )
+    refresh(store, source)
+    run(url.database or "", f"DROP DATABASE {name}", f"CREATE DATABASE {name} TEMPLATE {template}")
+    item = refresh(store, source)["parts"]
+    run(url.database or "", f"DROP DATABASE {name}", f"DROP DATABASE {template}")
+    assert counts(item) == (0, 1, 0, 9, 0)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_change_that_lasts_while_a_table_is_read_is_taken_back(store, sandbox, monkeypatch):
+    """The look before it and the look after it see the same rows."""
+    sandbox.execute(PARTS, TEN)
+    source = source_of(sandbox)
+    read = database.DatabaseTables.reading
+
+    def meanwhile(origin, *arguments, **named):
+        sandbox.execute("UPDATE parts SET name = 'for a moment' WHERE id = 3")
+        return read(origin, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database.DatabaseTables, "reading", meanwhile)
+        refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'part 3' WHERE id = 3")
+    assert is_as_built_anew(store, source, "parts")
 
 
 def test_a_new_partition_is_read_and_the_others_are_not(store, sandbox, arrow):
@@ -654,6 +784,28 @@ def test_a_role_that_may_connect_once_is_enough(store, sandbox, way):
     item = refresh(store, TableSource(url=url, schema=sandbox.schema))["parts"]
     sandbox.execute("DROP OWNED BY once", "DROP ROLE once")
     assert counts(item) == (10, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_a_right_to_read_each_column_is_enough(store, sandbox, arrow, cursor):
+    """Such a role may not read the numbers of transactions."""
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "DROP ROLE IF EXISTS narrow",
+        "CREATE ROLE narrow LOGIN",
+        f"GRANT USAGE ON SCHEMA {sandbox.schema} TO narrow",
+        "GRANT SELECT (id, name, moved) ON parts TO narrow",
+    )
+    url = sa.make_url(sandbox.url).set(username="narrow").render_as_string(hide_password=False)
+    tables = [{"name": "parts", "cursor": cursor}]
+    source = TableSource(url=url, schema=sandbox.schema, tables=tables)
+    first = refresh(store, source)["parts"]
+    sandbox.execute("UPDATE parts SET name = 'x', moved = now() WHERE id = 3")
+    second = refresh(store, source)["parts"]
+    sandbox.execute("DROP OWNED BY narrow", "DROP ROLE narrow")
+    assert not [*first.report.failures, *second.report.failures]
+    assert counts(second) == (0, 1, 0, 9, 0)
 
 
 def test_a_refresh_leaves_no_connection_behind(store, sandbox):

@@ -76,6 +76,7 @@ def _columns_inside(contents: TableContents) -> Iterator[dict[str, str]]:
         cells = [cell for cell in contents.texts[column.name].to_pylist() if cell is not None]
         kind = "number" if column.is_numeric else "string"
         unread = f"{column.unread:,} cells are no numbers" if column.unread else ""
+        unread = "1 cell is no number" if column.unread == 1 else unread
         yield _column(column.name, column.name, kind, "yes", unread, cells)
 
 
