@@ -11,6 +11,7 @@ import pytest
 from rag_assets import lineage
 from rag_assets.config import Config
 from rag_assets.graph import STEPS
+from rag_assets.resources import resources_of
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,7 @@ def test_a_step_that_is_stopped_while_it_opens_the_state_ends_as_stopped(monkeyp
     config = Config.model_validate({"variants": {"default": {}}})
     [rows, _] = lineage.step_assets(config, STEPS, room="tables")
     with pytest.raises(dg.DagsterExecutionInterruptedError):
-        dg.materialize([rows])
+        dg.materialize([rows], resources=resources_of(config))
 
 
 def test_of_many_records_the_first_are_shown_at_sight_and_all_on_a_click():

@@ -25,7 +25,7 @@ def beam(key: str) -> RowName:
 
 def test_rows_stand_side_by_side_and_differences_are_marked():
     found = compare([beam("3"), beam("4"), beam("10")], HELD)
-    assert found.names == ("IPE 200", "IPE 220", "UNP 80, row 10")
+    assert found.names == ("IPE 200", "IPE 220", "UNP 80")
     lines = {line.heading: line for line in found.lines}
     assert lines["Mill"].values == ("Southern", "Southern", None)
     assert not lines["Mill"].differs

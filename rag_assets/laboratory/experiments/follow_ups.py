@@ -144,13 +144,14 @@ def _by_model(
     try:
         name = experiment.named("language_model").get("language_model")
         with open_language_model(config, name) as model:
-            completed = asked_side_by_side(
+            answers = asked_side_by_side(
                 lambda each: condense(
                     each.follow_up, each.turns, model, every_source=every, catalogue=catalogue
                 ),
                 [*conversations.values()],
                 at_once=model.settings.concurrency,
             )
+            completed = [*answers]
     except MissingExtraError as error:
         raise ExperimentError(str(error)) from error
     return dict(zip(conversations, completed, strict=True))
