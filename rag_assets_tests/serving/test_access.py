@@ -59,8 +59,12 @@ CONFIGS, CALLERS = (10, 20) if effort.is_night() else (4, 12)
 
 
 def secret(kind, number):
-    """A word that stands in one unit alone, with the number that stands beside it."""
-    return f"zq{kind}{number:02}", str({"d": 61_000, "s": 71_000, "p": 81_000}[kind] + number)
+    """A word that stands in one unit alone, with the number that stands beside it.
+
+    No number is a round one between two others, nor the mean of two: these may be told.
+    """
+    least = {"d": 41_007, "s": 71_007, "p": 81_007}[kind]
+    return f"zq{kind}{number:02}", str(least + 10 * number**3)
 
 
 @pytest.fixture(scope="module")
@@ -347,8 +351,8 @@ def test_what_is_hidden_is_told_nowhere(home, seed):
 @pytest.mark.parametrize(
     ("groups", "code", "says"),
     [
-        ("lab", 0, r"row 0\nnot seen: sources\.tables\.registry\.groups\.staff .* names hr$"),
-        ("lab,hr", 0, r"row 0\nseen: .*groups\.staff takes the column team"),
+        ("lab", 0, r"row 0\notto: not seen: sources\.tables\.registry\.groups\.staff .* names hr$"),
+        ("lab,hr", 0, r"row 0\notto: seen: .*groups\.staff takes the column team"),
         ("ops", 2, r"--groups: the config has no group ops; it has hr, lab"),
     ],
 )
@@ -362,9 +366,17 @@ def test_it_is_told_by_which_rule_a_unit_is_seen(home, monkeypatch, capsys, grou
     joint, where = config.tables_of("default").joint, "`table` = 'staff' AND row_key = '0'"
     [unit] = Store.of(config).read(joint, columns=["unit_id"], where=where)["unit_id"].to_pylist()
 
-    assert cli.main(["explain-access", unit, "--groups", groups]) == code
+    assert cli.main(["explain-access", "otto", unit, "--groups", groups]) == code
     told = capsys.readouterr()
     assert re.search(says, told.out.strip() or told.err.strip())
+    for user, groups_of_key, scope in (("anna", ["lab"], "read"), ("root", [], "admin")):
+        KeysFile(config.state_dir).create(user, [scope], groups_of_key, None)
+        assert cli.main(["explain-access", user, unit]) == 0
+        assert re.search(
+            rf"{user} \(key \w+\): {'not ' * (user == 'anna')}seen", capsys.readouterr().out
+        )
+    assert cli.main(["explain-access", "otto", unit]) == 2
+    assert "no key of otto is good" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -445,7 +457,7 @@ def test_a_kept_value_is_hidden_once_rows_are_hidden_that_it_was_computed_from(s
     question = {"question": "What is the lowest pay of the staff?"}
     told = asked.post("/v1/answers", json=question).json()
     kept = told["id"]
-    assert "71000 (zqs00), from 10 rows" in told["answer"]["sentences"][0]["text"]
+    assert "71007 (zqs00), from 10 rows" in told["answer"]["sentences"][0]["text"]
     assert asked.get(f"/v1/history/{kept}").status_code == 200
 
     now = serves("hr", tables=BY_ROW)
