@@ -17,7 +17,7 @@ from rag_assets_testing import effort
 REPOSITORY = Path(__file__).parents[1]
 COPIED = (
     *("rag_assets", "rag_assets_tests", "rag_assets_testing", "docs", "deploy", "skills"),
-    "pyproject.toml",
+    *("pyproject.toml", "server.json"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 )
 MOST_FILES = 5
