@@ -20,9 +20,10 @@ from rag_assets.models.replicas import EncoderError
 from rag_assets.models.rerankers import CustomScorer, RerankerError, replaceable
 from rag_assets.operations.alerts import channels, messages
 from rag_assets.questions.judging.rubrics import read_rubric
-from rag_assets.retrieval.arms import revisions_of
+from rag_assets.retrieval.arms import OwnArm, revisions_of
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
+from rag_assets.store.complete_sets import set_of
 from rag_assets.tables.serialize import refresh_serialized_rows
 from rag_assets_testing.faults.pipeline import refresh
 
@@ -415,6 +416,18 @@ def test_units_are_handed_once_to_an_arm_that_does_not_take_them(made, failing):
         index.search(query, retriever=Retriever(signals=["bm25"], arms=[name]))
 
     assert part.opened == before + 1
+
+
+def test_the_error_of_an_arm_that_fails_does_not_grow_with_each_search(made, failing):
+    arm = OwnArm(f"{failing}:Reads", list)
+    pins = set_of(made.store, made.config, "own")
+    frames = []
+    for _ in range(5):
+        with pytest.raises(TypeError) as failed:
+            arm.prepare(pins)
+        frames.append(len(failed.traceback))
+
+    assert frames[2:] == frames[1:2] * 3
 
 
 def test_what_an_arm_finds_twice_counts_once(made, failing):

@@ -93,7 +93,7 @@ class OwnArm:
         """Hand the units to the part, once, whether it takes them or not."""
         with self._lock:
             if self._failed is not None:
-                raise self._failed
+                raise self._failed.with_traceback(None)  # or each search lengthens it
             if self._find is not None:
                 return
             try:
