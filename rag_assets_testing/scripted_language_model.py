@@ -197,7 +197,10 @@ def _handler(scripted: ScriptedServer) -> type[BaseHTTPRequestHandler]:
         def _answer(self, behaviour, asked):
             if behaviour.status != 200:
                 error = json.dumps({"error": {"message": behaviour.error}}).encode()
-                self._send(behaviour.status, error, behaviour.headers)
+                if behaviour.pause:
+                    self._parts(behaviour, error)
+                else:
+                    self._send(behaviour.status, error, behaviour.headers)
             elif behaviour.body is not None:
                 self._send(200, behaviour.body, behaviour.headers)
             elif asked.get("stream"):
@@ -206,7 +209,7 @@ def _handler(scripted: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 self._parts(behaviour, json.dumps(_completion(scripted, behaviour)).encode())
 
         def _parts(self, behaviour, content):
-            self.send_response(200)
+            self.send_response(behaviour.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

@@ -59,6 +59,8 @@ SHOWN = 300
 """An error shows at most so many characters of an answer."""
 LARGEST_BODY = 256 * 2**20
 """The most bytes of an answer."""
+LARGEST_ERROR = 2**16
+"""So many bytes of an answer that tells an error are read."""
 
 logger = logging.getLogger(__name__)
 
@@ -216,8 +218,7 @@ class Server:
                 timeout=seconds,
             ) as answer:
                 if answer.status_code >= 300:
-                    answer.read()
-                    raise self._error_of(answer)
+                    raise self._error_of(answer, self._beginning(answer, seconds))
                 yield answer
         except httpx2.HTTPError as error:
             reason = f"{self.name} does not answer ({type(error).__name__})"
@@ -257,9 +258,18 @@ class Server:
         except (ValueError, RecursionError):
             raise PassingError(f"{self.name} answers with what is no JSON") from None
 
-    def _error_of(self, answer: "httpx2.Response") -> ServerError:
+    def _beginning(self, answer: "httpx2.Response", seconds: float) -> str:
+        """What an answer begins with: enough of it to tell an error by, and no more."""
+        found = bytearray()
+        for part in self.in_time(answer.iter_bytes(), ends=time.monotonic() + seconds):
+            found += part
+            if len(found) > LARGEST_ERROR:
+                break
+        return found[:LARGEST_ERROR].decode("utf-8", "replace")
+
+    def _error_of(self, answer: "httpx2.Response", text: str) -> ServerError:
         """What an answer of status 300 or more means; its beginning is shown, without the key."""
-        status, text = answer.status_code, answer.text
+        status = answer.status_code
         reason = f"{self.name} answers with status {status}: {self._shown(text)}"
         if status < 400:
             place = self._shown(answer.headers.get("Location", ""))

@@ -9,6 +9,7 @@ import pytest
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.store import purges
 from rag_assets_testing.scripted_language_model import (
+    Behaviour,
     ScriptedServer,
     answers,
     cut,
@@ -79,7 +80,14 @@ def test_a_pause_that_the_server_asks_for_is_made(opened):
     assert server.calls == 2
 
 
-@pytest.mark.parametrize("script", [slow(20), dripping(0.3, "x" * 2_000)])
+@pytest.mark.parametrize(
+    "script",
+    [
+        slow(20),
+        dripping(0.3, "x" * 2_000),
+        Behaviour(status=503, error="x" * 2_000, pause=0.3),
+    ],
+)
 def test_a_server_that_is_too_slow_keeps_nobody_waiting(opened, script):
     model, server = opened(script, seconds=0.6, attempts=2)
     started = time.monotonic()
