@@ -30,6 +30,7 @@ from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.own_runs import ENDED
 from rag_assets.operations.problems.runs import name_of
+from rag_assets.operations.recall_notices import RECALL_NOTICES
 from rag_assets.process import clock
 from rag_assets.process.priority import yield_to_others
 from rag_assets.sources.observations import look_at_sources, seen_by_refresh
@@ -176,7 +177,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
         selection=[
             spec.key
             for spec in specs
-            if spec.partitions_def or own_name(config, spec.key) == SERVING_INDEX
+            if spec.partitions_def or own_name(config, spec.key) in (SERVING_INDEX, RECALL_NOTICES)
         ],
         description="Builds a variant, which is the partition to choose: all its steps, from the "
         "sources as they were last read. The same as `rag-assets variants backfill VARIANT`.",

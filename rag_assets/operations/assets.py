@@ -1,4 +1,4 @@
-"""The asset `serving_index`, its gate, and the jobs that people start to look after a state."""
+"""The assets `serving_index`, with its gate, and `recall_notices`; the jobs that people start."""
 
 import time
 from collections.abc import Generator, Sequence
@@ -9,6 +9,9 @@ from datetime import datetime
 import dagster as dg
 
 from rag_assets import lineage, resources
+from rag_assets.answering.record.database import answers_of
+from rag_assets.answering.record.notices import notices, watched
+from rag_assets.answering.record.recalling import Recalled
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.config.naming import PROMOTE_JOB, ROLLBACK_JOB
@@ -21,6 +24,12 @@ from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.jobs import doctor_job, explain_job, plan_job
 from rag_assets.operations.problems.current import SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION
+from rag_assets.operations.recall_notices import (
+    RECALL_NOTICES,
+    UNREADABLE,
+    in_words,
+    recall_after,
+)
 from rag_assets.operations.serving_index import promotion, rollback
 from rag_assets.operations.serving_index.candidates import NotReadyError
 from rag_assets.operations.serving_index.promotion import PromotionResult
@@ -32,12 +41,15 @@ from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 GATE = "gate"
 REVISION = 1
 """Raised when the same index and verdict should move the pointer otherwise."""
+RECALL_REVISION = 1
+"""Raised when the same change of sources should be told otherwise."""
+NOTICES_SHOWN = 20
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """What moves the serving pointer, and the jobs that look after a state."""
     jobs = (_promote_job, _rollback_job, doctor_job, plan_job, explain_job)
-    assets = [_serving_index(config, steps)]
+    assets = [_serving_index(config, steps), _recall_notices(config)]
     return dg.Definitions(assets=assets, jobs=[job(config) for job in jobs])
 
 
@@ -193,6 +205,59 @@ def _of_result(done: PromotionResult) -> dict[str, dg.MetadataValue]:
     return shown
 
 
+def _recall_notices(project: Config) -> dg.AssetsDefinition:
+    """The asset that tells people which of their answers changed."""
+    names = project.dagster
+
+    @dg.asset(
+        key=lineage.key_of(project, RECALL_NOTICES),
+        group_name=names.name("serving"),
+        deps=[lineage.key_of(project, SERVING_INDEX)],
+        kinds={"sqlite"},
+        code_version=str(RECALL_REVISION),
+        owners=[project.owner],
+        pool=names.name(lineage.GPU_POOL),
+        required_resource_keys=resources.keys_of(project),
+    )
+    @stoppable()
+    def recall_notices(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        """Notices: kept answers that what serves now contradicts, each told once to who asked."""
+        of_run = resources.of_run(context.resources, project)
+        store = Store.of(of_run)
+        done = recall_after(store, of_run, log=context.log.info)
+        return dg.MaterializeResult(metadata=_of_recall(store, done))
+
+    return recall_notices
+
+
+def _of_recall(store: Store, done: Recalled) -> lineage.Metadata:
+    shown: dict[str, dg.MetadataValue] = {
+        "outcome": dg.MetadataValue.text(in_words(done)),
+        "compared": dg.MetadataValue.int(done.compared),
+        "touched": dg.MetadataValue.int(done.touched),
+        "told": dg.MetadataValue.int(done.told),
+        "left": dg.MetadataValue.int(done.left),
+        "seconds": dg.MetadataValue.float(round(done.seconds, 3)),
+    }
+    try:
+        file = answers_of(store)
+        unseen = notices(file, unseen=True, limit=NOTICES_SHOWN) if done.told else []
+        shown["watched"] = dg.MetadataValue.int(len(watched(file)))
+    except UNREADABLE:
+        return shown
+    if unseen:
+        rows = [
+            {
+                "question": each.before.answer.question,
+                "asked": each.before.kept_at.strftime("%Y-%m-%d"),
+                "why": "; ".join(dict.fromkeys(one.why for one in each.touched)),
+            }
+            for each in unseen
+        ]
+        shown["newest"] = lineage.records_of(rows)
+    return shown
+
+
 def _promote_job(project: Config) -> dg.JobDefinition:
     @lineage.one_op_job(
         project,
@@ -235,6 +300,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
                 allow_retries=False,
             )
         _tell(context, project, done.pointer, _of_result(done) | _of_verdict(done.verdict))
+        recall_after(store, project, log=context.log.info)
 
     return promote_variant
 

@@ -177,7 +177,7 @@ class ItemSources:
         if not self.file.exists:
             return []
         with self.file.reading() as connection:
-            kept = select(connection, where="true", values=[], limit=MOST_ANSWERS)
+            kept = select(connection, where="recalls IS NULL", values=[], limit=MOST_ANSWERS)
         return [each.answer for each in kept]
 
     def _sentences(self) -> Iterator[ToJudge]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rag_assets.answering.answer import Answer, from_json, to_json
-from rag_assets.answering.record.database import AnswersFileError
+from rag_assets.answering.record.database import ASKED, AnswersFileError
 from rag_assets.answering.record.kept import (
     Conditions,
     KeptAnswer,
@@ -15,6 +15,7 @@ from rag_assets.answering.record.kept import (
     context_from,
     context_json,
 )
+from rag_assets.citations.kinds import PlanCitation
 from rag_assets.identity import fingerprint
 
 COLUMNS = ("answer_id", "kept_at", "answer", "context", "conditions")
@@ -32,7 +33,11 @@ def insert(connection: sqlite3.Connection, prepared: "Prepared") -> None:
     connection.execute(
         f"INSERT INTO answers ({names}) VALUES ({marks})", [*prepared.answer.values()]
     )
+    connection.execute(
+        f"UPDATE answers SET asked = {ASKED} WHERE answer_id = ?", [prepared.answer["answer_id"]]
+    )
     connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?)", prepared.units)
+    connection.executemany("INSERT INTO tables VALUES (?, ?, ?)", prepared.tables)
 
 
 class Prepared:
@@ -60,8 +65,10 @@ class Prepared:
             "answer": json.dumps(to_json(answer), ensure_ascii=False),
             "context": context_json(kept.context),
             "conditions": key,
+            "recalls": kept.context.recalls,
         }
         self.units = [(kept.answer_id, *unit) for unit in units_of(answer)]
+        self.tables = [(kept.answer_id, *table) for table in tables_of(answer)]
 
 
 def text_of(answer: Answer) -> str:
@@ -76,6 +83,12 @@ def units_of(answer: Answer) -> Iterator[tuple[str, str | None, bool]]:
     for shown in answer.shown:
         if shown.unit_id not in cited:
             yield shown.unit_id, shown.text_hash, False
+
+
+def tables_of(answer: Answer) -> set[tuple[str, str]]:
+    """Source and name of each table that an answer rests on by the plan of a citation."""
+    plans = (each.plan for each in answer.citations if isinstance(each, PlanCitation))
+    return {(str(plan["source"]), str(plan["table"])) for plan in plans if plan}
 
 
 def select(
@@ -95,8 +108,24 @@ def select(
     return [_kept(row, known) for row in rows]
 
 
+def with_recalled(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> set[str]:
+    """These answers, and those that took their place in notices: one is erased with the other."""
+    found, new = set[str](), set(answer_ids)
+    while new:
+        found |= new
+        wanted, new = sorted(new), set()
+        for start in range(0, len(wanted), IDS_AT_ONCE):
+            part = wanted[start : start + IDS_AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            rows = connection.execute(
+                f"SELECT answer_id FROM answers WHERE recalls IN ({marks})", part
+            )
+            new.update(answer_id for (answer_id,) in rows)
+    return found
+
+
 def delete(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> int:
-    """Delete answers with their units, and conditions that no answer names any more."""
+    """Delete answers with all that hangs on them, and conditions that no answer names any more."""
     ids = list(answer_ids)
     gone = 0
     for start in range(0, len(ids), IDS_AT_ONCE):

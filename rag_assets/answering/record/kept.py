@@ -77,6 +77,9 @@ class AnswerContext:
     """The user who asked, as the caller says."""
     groups: tuple[str, ...] | None = None
     """The groups by which it was seen what to answer from; None: everything was."""
+    recalls: str | None = None
+    """The id of the answer whose question was asked again because its sources changed: nobody was
+    shown this one, but as what is new in a notice."""
     plan: Mapping[str, JsonValue] | None = None
     """The lookup plan that the question was turned into."""
     checks: Mapping[str, JsonValue] = field(default_factory=dict)

@@ -166,6 +166,7 @@ def _listed(
 def _condition(wanted: AnswerFilter) -> tuple[str, list[str]]:
     """The filter as SQL, with its values."""
     parts: list[tuple[str, str]] = []
+    asked = "recalls IS NULL"  # nobody was shown the others, but as what is new in a notice
     if wanted.since:
         parts.append(("kept_at >= ?", wanted.since.isoformat()))
     if wanted.user is not None:
@@ -177,4 +178,4 @@ def _condition(wanted: AnswerFilter) -> tuple[str, list[str]]:
     if wanted.text:
         said = "instr(folded(question || char(10) || text), ?) > 0"
         parts.append((said, wanted.text.casefold()))
-    return " AND ".join(part for part, _ in parts) or "true", [value for _, value in parts]
+    return " AND ".join([asked, *(part for part, _ in parts)]), [value for _, value in parts]

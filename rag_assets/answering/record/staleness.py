@@ -2,37 +2,58 @@
 
 A sentence is touched where one of its citations is:
 
-- words of a document, if their unit is gone or says something else. Where documents are cut into
-  other chunks by now, units cannot be compared: then the words have to stand in their document;
-- a cell, if its row is gone: a row's id names its content, so that a changed row has another one;
+- words of a document that are no longer in it, nor in the file that it was moved to; or that are
+  not in the version that took its place. Other chunks and another parser change no words;
+- a cell, if the row of its key has another value or unit there, or is gone;
 - rows, a computed value and an absence, if a row of their table came, changed or went and their
-  plan gives something else now.
+  plan gives something else now; an absence from the whole index, if the name is there now.
 
-What is compared with is what serves now.
+What is compared with is what serves now. `recalling` tells people of these sentences, by the same
+definition.
 """
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeAlias
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.answering.record.answer_rows import units_of
-from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.citations.kinds import PlanCitation, Span
+from rag_assets.answering.record.kept import AnswerContext, KeptAnswer
+from rag_assets.citations.kinds import Cell, PlanCitation, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
+from rag_assets.identity import canonical_number
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.row_cells import RowCells, cells_of
+from rag_assets.retrieval.versions import IndexedFamilies, indexed_families
+from rag_assets.schemas import slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, holds
 from rag_assets.store.serving_pointer import ServingPointerError
+from rag_assets.terms.words import folded
+
+if TYPE_CHECKING:
+    from rag_assets.answering.assistant import Assistant
 
 RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
 TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
+DOCUMENTS_KEPT = 1_000
+"""Documents whose words are remembered, likewise."""
+LONGEST_SOUGHT = 300
+"""Characters of cited words by which the file is looked for that a document was moved to."""
+LOOKED_THROUGH = 20
+_WORD = re.compile(r"[-+](?=\d)|[\u00b1<>\u2264\u2265](?=\s?[-+]?\d)|\d+(?:[.,]\d+)*|[^\W\d_]+")
+_BETWEEN = re.compile(r"(?<!\d) | (?!\d)")
+"""Blanks but those between two numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,44 +67,51 @@ class TouchedSentence:
     """What became of its source, in words."""
 
 
-def _runs_the_same(store: Store, complete_set: CompleteSet) -> RunsTheSame:
-    """Runs plans again on the rows of `complete_set`, which are read when first needed."""
-    from rag_assets.table_lookup.tables.catalogue import Catalogue, catalogue_of
-    from rag_assets.table_lookup.verifying import verify_again
-
-    @lru_cache(maxsize=1)
-    def catalogue() -> Catalogue:
-        return catalogue_of(store, complete_set)
-
-    return lambda citation: verify_again(citation, catalogue()) == "same"
-
-
 class Served:
     """What serves now, to compare answers with."""
 
     def __init__(
-        self, store: Store, complete_set: CompleteSet, *, run_again: RunsTheSame | None = None
+        self,
+        store: Store,
+        complete_set: CompleteSet,
+        *,
+        run_again: RunsTheSame | None = None,
+        assistant: "Assistant | None" = None,
     ) -> None:
         """Compare with the tables of `complete_set`.
 
-        Without `run_again`, a plan counts as stale once any row of its table changed.
+        Without `run_again`, a plan counts as stale once any row of its table changed. Without
+        `assistant`, who searches what serves as somebody sees it, nobody can tell that a document
+        was moved, or that a name is still nowhere.
         """
         self._store = store
         self._set = complete_set
         self._run_again = run_again
+        self._assistant = assistant
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
-        self._texts_of = lru_cache(maxsize=TABLES_KEPT)(self._read_texts)
+        self._rows_by_key = lru_cache(maxsize=TABLES_KEPT)(self._read_rows_by_key)
+        self._words_of = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
+        self._is_new = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_new)
+        self._moved: dict[tuple[str, str], tuple[str, str]] = {}
 
     @classmethod
     def now(
-        cls, store: Store, config: Config, *, run_again: RunsTheSame | None = None
+        cls,
+        store: Store,
+        config: Config,
+        *,
+        run_again: RunsTheSame | None = None,
+        assistant: "Assistant | None" = None,
     ) -> "Served | None":
-        """What answers queries; None where nothing does yet.
+        """What answers queries, to `assistant` if it is given; None where nothing does yet.
 
         Raises:
             ServingPointerError: The serving pointer is damaged.
             DamagedTablesError: The tables of what serves cannot be read.
         """
+        from rag_assets.answering.assistant import Assistant
+        from rag_assets.table_lookup.verifying import verify_again
+
         pointer = serving_pointer.current(store)
         try:
             found = (
@@ -92,7 +120,12 @@ class Served:
             store.check(found.joint.table, version=found.joint.version)
         except MissingTableError:
             return None
-        return cls(store, found, run_again=run_again or _runs_the_same(store, found))
+        asked = assistant or Assistant(store, config)
+
+        def runs_the_same(citation: PlanCitation) -> bool:
+            return verify_again(citation, asked.catalogue) == "same"
+
+        return cls(store, found, run_again=run_again or runs_the_same, assistant=asked)
 
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
@@ -101,11 +134,11 @@ class Served:
             DamagedTablesError: Its tables cannot be read.
         """
         cited = {unit for each in kept for unit, _, is_cited in units_of(each.answer) if is_cited}
-        hashes = self._hashes(sorted(cited))
+        hashes = self.hashes(sorted(cited))
         return [tuple(self._touched(each, hashes)) for each in kept]
 
     def _touched(self, kept: KeptAnswer, hashes: Mapping[str, str]) -> Iterator[TouchedSentence]:
-        now = _Compared(self, kept.context.conditions.complete_set, hashes)
+        now = _Compared(self, kept.context, hashes)
         for place, sentence in enumerate(kept.answer.sentences, start=1):
             reasons = (each.why_stale(now) for each in sentence.citations)
             if why := next(filter(None, reasons), None):
@@ -114,10 +147,6 @@ class Served:
     def gives_the_same(self, citation: PlanCitation) -> bool:
         """Whether the plan of `citation` gives the same now."""
         return self._run_again is not None and self._run_again(citation)
-
-    def is_same_index(self, then: CompleteSet) -> bool:
-        """Whether the index has the units of then."""
-        return _version(then.joint) == _version(self._set.joint)
 
     def is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
         """Whether a table has the rows of then.
@@ -133,11 +162,12 @@ class Served:
         return ids[0] == ids[1]
 
     def _read_row_ids(self, pin: Pin, source: str, table: str) -> frozenset[str]:
-        where = f"source = {quoted(source)} AND `table` = {quoted(table)}"
-        rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
+        rows = self._store.read(
+            pin.table, columns=["unit_id"], where=_of_table(source, table), version=pin.version
+        )
         return frozenset(rows["unit_id"].to_pylist())
 
-    def _hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
+    def hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
         """The hash of the text of those of `unit_ids` that are there."""
         pin, found = self._set.joint, {}
         for part in parts_of(unit_ids):
@@ -152,18 +182,121 @@ class Served:
             )
         return found
 
-    def stands(self, span: Span, then: CompleteSet) -> bool:
-        """Whether documents are cut by another recipe than then, and the words stand in theirs."""
-        known_as = self._store.known_as
-        if known_as(then.chunks) == known_as(self._set.chunks):
-            return False
-        return any(span.text in text for text in self._texts_of(span.source, span.uri))
+    def has_cell(self, cell: Cell) -> bool:
+        """Whether the row of its key has a cell, with its value and its unit."""
+        row_ids = self._rows_by_key(cell.source, cell.table).get(cell.row_key, ())
+        rows = cells_of(row_ids, store=self._store, complete_set=self._set)
+        return any(_has_cell(row, cell) for row in rows.values())
 
-    def _read_texts(self, source: str, uri: str) -> tuple[str, ...]:
-        where = f"domain = 'document' AND source = {quoted(source)} AND uri = {quoted(uri)}"
+    def _read_rows_by_key(self, source: str, table: str) -> Mapping[str, Sequence[str]]:
+        pin, found = self._set.joint, defaultdict(list)
+        rows = self._store.read(
+            pin.table,
+            columns=["row_key", "unit_id"],
+            where=_of_table(source, table),
+            version=pin.version,
+        )
+        for row_key, unit_id in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            found[row_key].append(unit_id)
+        return found
+
+    def stands(self, span: Span, then: CompleteSet) -> bool:
+        """Whether the words stand in their document, or in the file that it was moved to."""
+        document, words = (span.source, span.uri), comparable(span.text)
+        if own := self._words_of(*document):
+            return words in own
+        if (moved := self._moved.get(document)) is None:
+            moved = self._file_with(span, words, then)
+            if moved is None:
+                return False
+            self._moved[document] = moved
+        return words in self._words_of(*moved)
+
+    def _file_with(self, span: Span, words: str, then: CompleteSet) -> tuple[str, str] | None:
+        """A document with the words that the index of then did not have."""
+        from rag_assets.retrieval.lexical import MissingTextIndexError
+        from rag_assets.retrieval.search import EmptyQueryError
+
+        if self._assistant is None:
+            return None
+        wanted = Filters(domain="document", source=span.source, versions="all")
+        try:
+            hits = self._assistant.search(
+                span.text[:LONGEST_SOUGHT], retriever="bm25", top_k=LOOKED_THROUGH, filters=wanted
+            )
+        except (MissingTextIndexError, EmptyQueryError):
+            return None
+        places = dict.fromkeys((hit.source, hit.uri) for hit in hits)
+        return next(
+            (
+                place
+                for place in places
+                if words in self._words_of(*place) and self._is_new(*place, then.joint)
+            ),
+            None,
+        )
+
+    def _read_is_new(self, source: str, uri: str, pin: Pin) -> bool:
+        if not holds(self._store, pin):
+            return False
+        where = _of_document(source, uri)
+        rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
+        return rows.num_rows == 0
+
+    def _read_words(self, source: str, uri: str) -> str:
+        """The words of a document, each once where its chunks overlap; empty where it is gone."""
         pin = self._set.joint
-        rows = self._store.read(pin.table, columns=["text"], where=where, version=pin.version)
-        return tuple(rows["text"].to_pylist())
+        rows = self._store.read(
+            pin.table,
+            columns=["text", "char_start", "char_end"],
+            where=_of_document(source, uri),
+            version=pin.version,
+        ).sort_by([("char_start", "ascending"), ("char_end", "ascending")])
+        parts, end = [], 0
+        for row in rows.to_pylist():
+            slice_ = slice_of(row["text"], row["char_start"], row["char_end"])
+            parts.append(slice_[max(0, end - row["char_start"]) :])
+            end = max(end, row["char_end"])
+        return comparable("\n".join(parts))
+
+    def replaced_by(self, span: Span) -> str | None:
+        """The version that took the place of a document since, if it does not have the words."""
+        document = span.source, span.uri
+        if span.is_superseded or document not in self._families.superseded:
+            return None
+        family = self._families.by_document[document].family
+        places = [each for each in self._families.members if each.family == family]
+        newest = max(places, key=lambda each: -1 if each.place is None else each.place)
+        has_words = comparable(span.text) in self._words_of(newest.source, newest.uri)
+        return None if has_words else newest.uri
+
+    def superseded_among(self, unit_ids: Sequence[str]) -> set[str]:
+        """Those of `unit_ids` that are in documents which newer versions have replaced."""
+        documents = sorted(self._families.left_out("current"))
+        pin, found = self._set.joint, set()
+        for part in parts_of(documents):
+            where = is_one_of("document_id", part)
+            rows = self._store.read(
+                pin.table, columns=["unit_id"], where=where, version=pin.version
+            )
+            found.update(rows["unit_id"].to_pylist())
+        return found.intersection(unit_ids)
+
+    @cached_property
+    def _families(self) -> IndexedFamilies:
+        units = self._set.documents or self._set.joint
+        found = indexed_families(self._store, families=self._set.families, units=units)
+        sight = self._assistant.sight if self._assistant else None
+        return found.seen_by(sight) if sight else found
+
+    def is_nowhere(self, name: str, filters: Filters | None) -> bool:
+        """Whether no unit holds a name, as far as can be told."""
+        from rag_assets.answering.quoting.finding import is_nowhere
+        from rag_assets.answering.quoting.names import Name
+
+        sought = Name(name, tuple(name.split(" ")))
+        asked = self._assistant
+        return asked is not None and is_nowhere(sought, asked.index, filters)
 
 
 def served_now(store: Store, config: Config) -> Served | None:
@@ -178,8 +311,12 @@ class _Compared:
     """What serves now, beside what served then: see `citations.kinds.ServedNow`."""
 
     served: Served
-    then: CompleteSet
+    context: AnswerContext
     hashes: Mapping[str, str]
+
+    @property
+    def then(self) -> CompleteSet:
+        return self.context.conditions.complete_set
 
     def text_hash(self, unit_id: str) -> str | None:
         return self.hashes.get(unit_id)
@@ -187,14 +324,47 @@ class _Compared:
     def stands(self, span: Span) -> bool:
         return self.served.stands(span, self.then)
 
+    def replaced_by(self, span: Span) -> str | None:
+        filters = self.context.filters
+        asks_for_old = filters is not None and (filters.as_of or filters.versions == "all")
+        is_of_all = self.context.conditions.versions == "all"
+        return None if asks_for_old or is_of_all else self.served.replaced_by(span)
+
+    def has_cell(self, cell: Cell) -> bool:
+        return self.served.has_cell(cell)
+
     def is_same_table(self, source: str, table: str) -> bool:
         return self.served.is_same_table(source, table, self.then)
 
-    def is_same_index(self) -> bool:
-        return self.served.is_same_index(self.then)
+    def is_nowhere(self, name: str) -> bool:
+        return self.served.is_nowhere(name, self.context.filters)
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         return self.served.gives_the_same(citation)
+
+
+def comparable(text: str) -> str:
+    """What `text` says, however it is set: letters, digits, and the signs that change a number."""
+    words = _WORD.findall(folded(text).replace("\u2212", "-").replace("\u2013", "-"))
+    return _BETWEEN.sub("", " ".join(words))
+
+
+def _has_cell(row: RowCells, cell: Cell) -> bool:
+    filled = {each.column: each for each in row.cells}
+    found = filled.get(cell.column)
+    if found is None or cell.value is None:
+        return found is None and cell.value is None
+    value, unit = cell.value, found.heading.removeprefix(cell.heading).strip(" ()[],")
+    said = canonical_number(value) if isinstance(value, int | Decimal) else value
+    return (said, cell.unit or "") == (found.value, unit)
+
+
+def _of_table(source: str, table: str) -> str:
+    return f"source = {quoted(source)} AND `table` = {quoted(table)}"
+
+
+def _of_document(source: str, uri: str) -> str:
+    return f"domain = 'document' AND source = {quoted(source)} AND uri = {quoted(uri)}"
 
 
 def _version(pin: Pin) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from rag_assets.answering.record.answer_rows import delete
+from rag_assets.answering.record.answer_rows import delete, with_recalled
 from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
@@ -181,6 +181,7 @@ def _erase(store: Store, answer_ids: Sequence[str]) -> None:
     file = answers_of(store)
     if file.exists:
         with file.writing() as connection:
+            answer_ids = sorted(with_recalled(connection, answer_ids))
             delete(connection, answer_ids)
         file.shrink()
         file.close()
@@ -208,6 +209,9 @@ def _in_file(
         named = connection.execute("SELECT answer_id, unit_id FROM units")
         while part := named.fetchmany(ROWS_AT_ONCE):
             yield from (answer_id for answer_id, unit in part if unit in units)
+        for answer_id, touched in connection.execute("SELECT answer_id, touched FROM notices"):
+            if traces.are_in(touched) or any(name in touched for name in names):
+                yield answer_id
         rows = connection.execute(f"SELECT answer_id, {', '.join(SEARCHED)} FROM answers")
         while part := rows.fetchmany(ROWS_AT_ONCE):
             for answer_id, *texts in part:

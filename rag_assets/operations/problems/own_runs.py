@@ -55,6 +55,7 @@ ASSETS = frozenset(
         EXPORTS,
         EXPERIMENTS,
         SERVING_INDEX,
+        "recall_notices",
         "retrieval_evaluation",
         "answer_evaluation",
         "retriever_weights",

@@ -1,0 +1,38 @@
+"""Recall at the end of a refresh or a promotion, which it never stops."""
+
+import sqlite3
+from collections.abc import Callable
+
+from rag_assets.answering.record.database import AnswersFileError
+from rag_assets.answering.record.recalling import Recalled, recall
+from rag_assets.config import Config
+from rag_assets.store import Store
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.serving_pointer import ServingPointerError
+
+RECALL_NOTICES = "recall_notices"
+UNREADABLE = (AnswersFileError, ServingPointerError, DamagedTablesError, sqlite3.Error, OSError)
+"""What a file that is damaged or busy raises, and what serves that cannot be read."""
+
+Log = Callable[[str], None]
+
+
+def recall_after(store: Store, config: Config, *, log: Log) -> Recalled:
+    """What `recall` does. Kept answers that cannot be read stop nothing: the next one goes on."""
+    try:
+        done = recall(store, config, log=log)
+    except UNREADABLE as error:
+        done = Recalled(why_not=f"kept answers cannot be compared: {error}")
+    log(in_words(done))
+    return done
+
+
+def in_words(done: Recalled) -> str:
+    """What a recall did, in a sentence."""
+    if done.why_not:
+        return f"No kept answer was compared: {done.why_not}."
+    left = f"; {done.left:,} are left for the next refresh" if done.left else ""
+    return (
+        f"Of {done.compared:,} kept answers, {done.touched:,} rest on what changed, and "
+        f"{done.told:,} are another answer now{left}."
+    )
