@@ -336,11 +336,11 @@ class Cell(UnitCitation):
         return f"{self.table}|{self.row_key}"
 
     def why_stale(self, now: ServedNow) -> str | None:
-        """Whether its row is gone, and the row of that key has another value or unit there.
-
-        A row's id names its content, so that a changed row has another one.
-        """
-        is_same = self.unit_id is None or now.text_hash(self.unit_id) is not None
+        """Whether the row of its key is gone, or has another value or unit there."""
+        if self.unit_id is None:
+            return None
+        found = now.text_hash(self.unit_id)
+        is_same = found is not None and self.text_hash in (None, found)
         return None if is_same or now.has_cell(self) else f"{self.place}: it changed or is gone"
 
 

@@ -3,15 +3,13 @@
 import sqlite3
 from collections.abc import Callable
 
-from rag_assets.answering.record.database import AnswersFileError
 from rag_assets.answering.record.recalling import Recalled, recall
 from rag_assets.config import Config
+from rag_assets.process.errors import ExplainedError
 from rag_assets.store import Store
-from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.serving_pointer import ServingPointerError
 
 RECALL_NOTICES = "recall_notices"
-UNREADABLE = (AnswersFileError, ServingPointerError, DamagedTablesError, sqlite3.Error, OSError)
+UNREADABLE = (ExplainedError, sqlite3.Error, OSError)
 """What a file that is damaged or busy raises, and what serves that cannot be read."""
 
 Log = Callable[[str], None]

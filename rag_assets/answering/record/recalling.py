@@ -104,7 +104,7 @@ def recall(store: Store, config: Config, *, log: Log) -> Recalled:
         ServingPointerError, DamagedTablesError: What serves cannot be read.
     """
     file = answers_of(store)
-    if not file.exists:
+    if not (file.exists and config.answering.keep):
         return Recalled(why_not="no answer is kept")
     pointer = serving_pointer.current(store)
     if pointer is None:

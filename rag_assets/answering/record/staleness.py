@@ -17,7 +17,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,9 +25,7 @@ from rag_assets.answering.record.kept import AnswerContext, KeptAnswer
 from rag_assets.citations.kinds import Cell, PlanCitation, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
-from rag_assets.identity import canonical_number
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.row_cells import RowCells, cells_of
 from rag_assets.retrieval.versions import IndexedFamilies, indexed_families
 from rag_assets.schemas import slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
@@ -41,6 +38,7 @@ from rag_assets.terms.words import folded
 
 if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
+    from rag_assets.table_lookup.plans.running import Found
 
 RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
@@ -89,7 +87,7 @@ class Served:
         self._run_again = run_again
         self._assistant = assistant
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
-        self._rows_by_key = lru_cache(maxsize=TABLES_KEPT)(self._read_rows_by_key)
+        self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
         self._words_of = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
         self._is_new = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_new)
         self._moved: dict[tuple[str, str], tuple[str, str]] = {}
@@ -183,22 +181,37 @@ class Served:
         return found
 
     def has_cell(self, cell: Cell) -> bool:
-        """Whether the row of its key has a cell, with its value and its unit."""
-        row_ids = self._rows_by_key(cell.source, cell.table).get(cell.row_key, ())
-        rows = cells_of(row_ids, store=self._store, complete_set=self._set)
-        return any(_has_cell(row, cell) for row in rows.values())
+        """Whether the row of its key has the cell, with its value and its unit."""
+        from rag_assets.table_lookup.plans.running import at_places
+        from rag_assets.table_lookup.sentences import citing
 
-    def _read_rows_by_key(self, source: str, table: str) -> Mapping[str, Sequence[str]]:
-        pin, found = self._set.joint, defaultdict(list)
-        rows = self._store.read(
-            pin.table,
-            columns=["row_key", "unit_id"],
-            where=_of_table(source, table),
-            version=pin.version,
-        )
-        for row_key, unit_id in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-            found[row_key].append(unit_id)
-        return found
+        rows = self._rows(cell.source, cell.table)
+        column = rows[0].table.find(cell.column) if rows else None
+        if self._assistant is None or rows is None or column is None:
+            return False
+        found, places = rows
+        catalogue = self._assistant.catalogue
+        of_key = at_places(found, catalogue, places.get(cell.row_key, []))
+        cells = citing.cells(of_key, catalogue, column)
+        return any((each.value, each.unit) == (cell.value, cell.unit) for each in cells)
+
+    def _read_rows(
+        self, source: str, table: str
+    ) -> "tuple[Found, Mapping[str, Sequence[int]]] | None":
+        """All rows of a table, and the places of each key; None where it cannot be asked."""
+        from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError
+        from rag_assets.table_lookup.plans.running import run_plan
+
+        if self._assistant is None:
+            return None
+        try:
+            found = run_plan(LookupPlan(source, table), self._assistant.catalogue)
+        except PlanError:
+            return None
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for key, place in zip(found.row_keys, found.places, strict=True):
+            places[key].append(place)
+        return found, places
 
     def stands(self, span: Span, then: CompleteSet) -> bool:
         """Whether the words stand in their document, or in the file that it was moved to."""
@@ -347,16 +360,6 @@ def comparable(text: str) -> str:
     """What `text` says, however it is set: letters, digits, and the signs that change a number."""
     words = _WORD.findall(folded(text).replace("\u2212", "-").replace("\u2013", "-"))
     return _BETWEEN.sub("", " ".join(words))
-
-
-def _has_cell(row: RowCells, cell: Cell) -> bool:
-    filled = {each.column: each for each in row.cells}
-    found = filled.get(cell.column)
-    if found is None or cell.value is None:
-        return found is None and cell.value is None
-    value, unit = cell.value, found.heading.removeprefix(cell.heading).strip(" ()[],")
-    said = canonical_number(value) if isinstance(value, int | Decimal) else value
-    return (said, cell.unit or "") == (found.value, unit)
 
 
 def _of_table(source: str, table: str) -> str:

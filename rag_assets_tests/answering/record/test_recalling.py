@@ -205,9 +205,7 @@ def test_a_file_of_the_last_release_goes_on(made):
         for table in ("conditions", "answers", "units"):
             names = [row[1] for row in old.execute(f"PRAGMA table_info({table})")]
             rows = new.execute(f"SELECT {', '.join(names)} FROM {table}").fetchall()
-            old.executemany(
-                f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))})", rows
-            )
+            old.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))})", rows)
         expected = new.execute("SELECT answer_id, asked FROM answers").fetchall()
         old.execute("PRAGMA user_version = 3")
         old.commit()
