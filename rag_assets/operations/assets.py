@@ -28,6 +28,7 @@ from rag_assets.operations.recall_notices import (
     RECALL_NOTICES,
     UNREADABLE,
     in_words,
+    news_of,
     recall_after,
 )
 from rag_assets.operations.serving_index import promotion, rollback
@@ -239,6 +240,8 @@ def _of_recall(store: Store, done: Recalled) -> lineage.Metadata:
         "left": dg.MetadataValue.int(done.left),
         "seconds": dg.MetadataValue.float(round(done.seconds, 3)),
     }
+    if news := news_of(done):
+        shown[CONCLUSION] = dg.MetadataValue.text(news)
     try:
         file = answers_of(store)
         unseen = notices(file, unseen=True, limit=NOTICES_SHOWN) if done.told else []

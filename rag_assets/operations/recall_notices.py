@@ -25,6 +25,18 @@ def recall_after(store: Store, config: Config, *, log: Log) -> Recalled:
     return done
 
 
+def news_of(done: Recalled) -> str:
+    """What the end of a refresh says of it; empty where nobody is told anything."""
+    if not done.told:
+        return ""
+    answers = (
+        "1 kept answer is another one"
+        if done.told == 1
+        else f"{done.told:,} kept answers are others"
+    )
+    return f"{answers} now: `rag-assets answers notices` shows them."
+
+
 def in_words(done: Recalled) -> str:
     """What a recall did, in a sentence."""
     if done.why_not:
