@@ -45,10 +45,11 @@ def stretches(plan: pa.Table) -> Iterator[pa.Table]:
             which stand side by side.
 
     Yields:
-        Slices of the plan, whose texts have about `BYTES_PER_STRETCH`; equal ones are never parted.
+        Slices of the plan, whose texts have `BYTES_PER_STRETCH`, and what the last one has beyond;
+        equal ones are never parted.
     """
-    begins = text_starts(plan)
-    numbers = (np.cumsum(plan["bytes"].to_numpy()) // BYTES_PER_STRETCH)[begins]
+    begins, sizes = text_starts(plan), plan["bytes"].to_numpy()
+    numbers = ((np.cumsum(sizes) - sizes) // BYTES_PER_STRETCH)[begins]
     starts = begins[np.flatnonzero(np.diff(numbers, prepend=-1))]
     for start, end in pairwise([*starts.tolist(), plan.num_rows]):
         yield plan.slice(start, end - start).sort_by(LONGEST_FIRST)
