@@ -26,11 +26,10 @@ from rag_assets.lineage import own_name, records_of, source_key
 from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.problems import lost_runs
-from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.problems.current import RECALL_NOTICES, SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.own_runs import ENDED
 from rag_assets.operations.problems.runs import name_of
-from rag_assets.operations.recall_notices import RECALL_NOTICES
 from rag_assets.process import clock
 from rag_assets.process.priority import yield_to_others
 from rag_assets.sources.observations import look_at_sources, seen_by_refresh

@@ -127,8 +127,8 @@ class Assistant:
         return view
 
     def may_show(self, kept: "KeptAnswer") -> bool:
-        """Whether a kept answer holds nothing but what may be seen: see `listing.is_seen_by`."""
-        from rag_assets.answering.record.listing import is_seen_by
+        """Whether a kept answer holds nothing but what may be seen: see `kept.is_seen_by`."""
+        from rag_assets.answering.record.kept import is_seen_by
 
         sight = self.sight
         return sight is None or is_seen_by(sight, kept, index=self.index, catalogue=self.catalogue)

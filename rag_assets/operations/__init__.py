@@ -6,8 +6,7 @@ A wing for each:
   repairing the state itself.
 - `plan`: what the next refresh would do, and what it would cost.
 - `model_preview`: what another model would change.
-- `gate`: whether an index may serve; `serving_index`: the move, and the way back;
-  `recall_notices`: who was told what is another thing by now.
+- `gate`: whether an index may serve; `serving_index`: the move, and the way back.
 - `explain`: where a unit comes from.
 - `erasure`: erasing one document for good.
 
@@ -33,7 +32,7 @@ DOORS = (
     "gate.verdict_wording gate.verdicts model_preview.previewing plan.amounts plan.costs "
     "plan.planning plan.reasons problems.acknowledged problems.current problems.disk "
     "problems.failed_checks problems.lost_runs problems.own_runs problems.run_errors "
-    "problems.runs problems.skipped_inputs recall_notices serving_index.candidates "
+    "problems.runs problems.skipped_inputs serving_index.candidates "
     "serving_index.promotion serving_index.rollback serving_index.status variants"
 )
 """The modules that other rooms may use; all others are its own."""

@@ -9,9 +9,7 @@ from datetime import datetime
 import dagster as dg
 
 from rag_assets import lineage, resources
-from rag_assets.answering.record.database import answers_of
-from rag_assets.answering.record.notices import notices, watched
-from rag_assets.answering.record.recalling import Recalled
+from rag_assets.answering.record.recalling import Recalled, recall
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.config.naming import PROMOTE_JOB, ROLLBACK_JOB
@@ -22,15 +20,8 @@ from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdict_wording import in_short, verdict_markdown, verdict_plot
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.jobs import doctor_job, explain_job, plan_job
-from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.problems.current import RECALL_NOTICES, SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION
-from rag_assets.operations.recall_notices import (
-    RECALL_NOTICES,
-    UNREADABLE,
-    in_words,
-    news_of,
-    recall_after,
-)
 from rag_assets.operations.serving_index import promotion, rollback
 from rag_assets.operations.serving_index.candidates import NotReadyError
 from rag_assets.operations.serving_index.promotion import PromotionResult
@@ -44,7 +35,6 @@ REVISION = 1
 """Raised when the same index and verdict should move the pointer otherwise."""
 RECALL_REVISION = 1
 """Raised when the same change of sources should be told otherwise."""
-NOTICES_SHOWN = 20
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
@@ -225,39 +215,27 @@ def _recall_notices(project: Config) -> dg.AssetsDefinition:
         """Notices: kept answers that what serves now contradicts, each told once to who asked."""
         of_run = resources.of_run(context.resources, project)
         store = Store.of(of_run)
-        done = recall_after(store, of_run, log=context.log.info)
-        return dg.MaterializeResult(metadata=_of_recall(store, done))
+        done = recall(store, of_run, log=context.log.info)
+        return dg.MaterializeResult(metadata=_of_recall(done))
 
     return recall_notices
 
 
-def _of_recall(store: Store, done: Recalled) -> lineage.Metadata:
+def _of_recall(done: Recalled) -> lineage.Metadata:
     shown: dict[str, dg.MetadataValue] = {
-        "outcome": dg.MetadataValue.text(in_words(done)),
-        "compared": dg.MetadataValue.int(done.compared),
-        "touched": dg.MetadataValue.int(done.touched),
-        "told": dg.MetadataValue.int(done.told),
-        "left": dg.MetadataValue.int(done.left),
+        "outcome": dg.MetadataValue.text(done.in_words),
+        **{
+            name: dg.MetadataValue.int(getattr(done, name))
+            for name in ("compared", "touched", "told", "left")
+        },
         "seconds": dg.MetadataValue.float(round(done.seconds, 3)),
     }
-    if news := news_of(done):
-        shown[CONCLUSION] = dg.MetadataValue.text(news)
-    try:
-        file = answers_of(store)
-        unseen = notices(file, unseen=True, limit=NOTICES_SHOWN) if done.told else []
-        shown["watched"] = dg.MetadataValue.int(len(watched(file)))
-    except UNREADABLE:
-        return shown
-    if unseen:
-        rows = [
-            {
-                "question": each.before.answer.question,
-                "asked": each.before.kept_at.strftime("%Y-%m-%d"),
-                "why": "; ".join(dict.fromkeys(one.why for one in each.touched)),
-            }
-            for each in unseen
-        ]
-        shown["newest"] = lineage.records_of(rows)
+    if done.told:
+        rows = [{"question": question, "why": why} for question, why in done.examples]
+        shown |= {
+            CONCLUSION: dg.MetadataValue.text(done.news),
+            "changed answers": lineage.records_of(rows),
+        }
     return shown
 
 
@@ -303,7 +281,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
                 allow_retries=False,
             )
         _tell(context, project, done.pointer, _of_result(done) | _of_verdict(done.verdict))
-        recall_after(store, project, log=context.log.info)
+        recall(store, project, log=context.log.info)
 
     return promote_variant
 

@@ -32,7 +32,7 @@ def made(tmp_path):
 
 
 def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessResult:
-    (asset,) = assets.definitions(made.config, STEPS).assets or ()
+    asset, _ = assets.definitions(made.config, STEPS).assets or ()
     assert isinstance(asset, dg.AssetsDefinition)
     tags = {PARTITION_NAME_TAG: partition} if partition else None
     return dg.materialize(

@@ -108,34 +108,31 @@ def select(
     return [_kept(row, known) for row in rows]
 
 
-def with_recalled(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> set[str]:
-    """These answers, and those that took their place in notices: one is erased with the other."""
-    found, new = set[str](), set(answer_ids)
+def delete(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> set[str]:
+    """Delete answers with all that hangs on them, and conditions that no answer names any more.
+
+    Returns:
+        Their ids, and those of the answers that took their place in notices.
+    """
+    gone, new = set[str](), set(answer_ids)
     while new:
-        found |= new
-        wanted, new = sorted(new), set()
-        for start in range(0, len(wanted), IDS_AT_ONCE):
-            part = wanted[start : start + IDS_AT_ONCE]
-            marks = ", ".join("?" * len(part))
-            rows = connection.execute(
-                f"SELECT answer_id FROM answers WHERE recalls IN ({marks})", part
-            )
-            new.update(answer_id for (answer_id,) in rows)
-    return found
-
-
-def delete(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> int:
-    """Delete answers with all that hangs on them, and conditions that no answer names any more."""
-    ids = list(answer_ids)
-    gone = 0
-    for start in range(0, len(ids), IDS_AT_ONCE):
-        part = ids[start : start + IDS_AT_ONCE]
-        marks = ", ".join("?" * len(part))
-        gone += connection.execute(
-            f"DELETE FROM answers WHERE answer_id IN ({marks})", part
-        ).rowcount
+        gone |= new
+        new = {each for (each,) in _of_ids(connection, "SELECT answer_id", "recalls", new)} - gone
+    for _ in _of_ids(connection, "DELETE", "answer_id", gone):
+        pass
     connection.execute("DELETE FROM conditions WHERE key NOT IN (SELECT conditions FROM answers)")
     return gone
+
+
+def _of_ids(
+    connection: sqlite3.Connection, act: str, column: str, ids: Iterable[str]
+) -> Iterator[Row]:
+    """`act` on the answers whose `column` is one of `ids`."""
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), IDS_AT_ONCE):
+        part = wanted[start : start + IDS_AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        yield from connection.execute(f"{act} FROM answers WHERE {column} IN ({marks})", part)
 
 
 def _conditions(connection: sqlite3.Connection, keys: Iterable[str]) -> Mapping[str, Conditions]:

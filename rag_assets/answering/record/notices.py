@@ -10,19 +10,21 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Self
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.record.answer_rows import IDS_AT_ONCE, Prepared, insert, select
-from rag_assets.answering.record.database import AnswersFile
+from rag_assets.answering.record.database import AnswersFile, answers_of
 from rag_assets.answering.record.differing import AnswerDifference, difference_of
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.staleness import TouchedSentence
 from rag_assets.process import clock
+from rag_assets.store import Store
 from rag_assets.store.serving_pointer import ServingPointer
 
 NOT_ASKED_AGAIN = "it was not asked again: ask it, to see what is said now"
-EVERYBODY = "*"
-"""Stands for all users, those without a name too."""
+NO_LIMIT = -1
+"""To SQLite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,131 +68,111 @@ class Notice:
         return restored is not None and restored < self.number
 
 
-def notices(
-    file: AnswersFile,
-    *,
-    user: str | None = EVERYBODY,
-    unseen: bool = False,
-    channel: str | None = None,
-    limit: int | None = None,
-) -> list[Notice]:
-    """The notices, the newest first.
+class Notices:
+    """The notices in a file of kept answers, and the rules by which they are made.
 
-    Args:
-        file: The file of kept answers.
-        user: Who asked; None: those who gave no name; `EVERYBODY`.
-        unseen: Only those that nobody has looked at.
-        channel: Only those that this channel was not told.
-        limit: How many, at most.
-
-    Raises:
-        AnswersFileError: The file cannot be used.
+    Each method raises `AnswersFileError` where the file cannot be used.
     """
-    if not file.exists:
-        return []
-    where: list[str] = []
-    values: list[str | None] = []
-    if user != EVERYBODY:
-        where.append("answers.user IS ?")
-        values.append(user)
-    if unseen:
-        where.append("seen_at IS NULL")
-    if channel is not None:
-        where.append(
-            "NOT EXISTS (SELECT 1 FROM deliveries AS told WHERE told.channel = ? "
-            "AND (told.answer_id, told.content) = (notices.answer_id, notices.content))"
+
+    def __init__(self, file: AnswersFile) -> None:
+        self._file = file
+
+    @classmethod
+    def of(cls, store: Store) -> Self:
+        """Those of a state."""
+        return cls(answers_of(store))
+
+    def found(
+        self,
+        *,
+        users: Collection[str] | None = None,
+        unseen: bool = False,
+        channel: str | None = None,
+        limit: int = NO_LIMIT,
+    ) -> list[Notice]:
+        """The newest notices, newest first.
+
+        Args:
+            users: Who asked; everybody, those without a name too, unless given.
+            unseen: Only those that nobody has looked at.
+            channel: Only those that this channel was not told.
+            limit: How many, at most.
+        """
+        if not self._file.exists:
+            return []
+        marks = ", ".join("?" * len(users or ()))
+        where = " AND ".join(
+            [
+                "true" if users is None else f"answers.user IN ({marks})",
+                "seen_at IS NULL" if unseen else "true",
+                "NOT EXISTS (SELECT 1 FROM deliveries AS told WHERE told.channel IS ? "
+                "AND (told.answer_id, told.content) = (notices.answer_id, notices.content))",
+            ]
         )
-        values.append(channel)
-    most = "" if limit is None else f" LIMIT {limit:d}"
-    with file.reading() as connection:
-        rows = connection.execute(
-            "SELECT answer_id, now_id, touched, number, content, made_at, seen_at "
-            "FROM notices JOIN answers USING (answer_id) "
-            f"WHERE {' AND '.join(where) or 'true'} ORDER BY made_at DESC, answer_id DESC{most}",
-            values,
-        ).fetchall()
-        kept = kept_of(connection, {each for row in rows for each in row[:2] if each})
-    return [
-        Notice(
-            before=kept[answer_id],
-            after=kept.get(now_id),
-            touched=tuple(TouchedSentence(**each) for each in json.loads(touched)),
-            number=number,
-            content=content,
-            made_at=datetime.fromisoformat(made_at),
-            seen_at=datetime.fromisoformat(seen_at) if seen_at else None,
-        )
-        for answer_id, now_id, touched, number, content, made_at, seen_at in rows
-    ]
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                "SELECT answer_id, now_id, touched, number, content, made_at, seen_at "
+                f"FROM notices JOIN answers USING (answer_id) WHERE {where} "
+                "ORDER BY made_at DESC, answer_id DESC LIMIT ?",
+                [*(users or ()), channel, limit],
+            ).fetchall()
+            kept = kept_of(connection, {each for row in rows for each in row[:2] if each})
+        return [
+            Notice(
+                before=kept[answer_id],
+                after=kept.get(now_id),
+                touched=tuple(TouchedSentence(**each) for each in json.loads(touched)),
+                number=number,
+                content=content,
+                made_at=datetime.fromisoformat(made_at),
+                seen_at=datetime.fromisoformat(seen_at) if seen_at else None,
+            )
+            for answer_id, now_id, touched, number, content, made_at, seen_at in rows
+        ]
 
+    def mark_seen(self, answer_ids: Collection[str]) -> None:
+        """Note that people have looked at the notices of these answers."""
+        at = clock.now().isoformat(timespec="milliseconds")
+        with self._file.writing() as connection:
+            connection.executemany(
+                "UPDATE notices SET seen_at = ? WHERE answer_id = ? AND seen_at IS NULL",
+                [(at, each) for each in answer_ids],
+            )
 
-def mark_seen(file: AnswersFile, answer_ids: Collection[str]) -> None:
-    """Note that people have looked at the notices of these answers.
+    def mark_told(self, told: Sequence[Notice], channel: str) -> None:
+        """Note that a channel was told of these notices."""
+        with self._file.writing() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO deliveries SELECT answer_id, content, ? FROM notices "
+                "WHERE (answer_id, content) = (?, ?)",  # it may have been erased meanwhile
+                [(channel, each.before.answer_id, each.content) for each in told],
+            )
 
-    Raises:
-        AnswersFileError: The file cannot be used.
-    """
-    at = clock.now().isoformat(timespec="milliseconds")
-    with file.writing() as connection:
-        connection.executemany(
-            "UPDATE notices SET seen_at = ? WHERE answer_id = ? AND seen_at IS NULL",
-            [(at, each) for each in answer_ids],
-        )
+    def watch(self, answer_id: str, *, tolerance: float | None) -> None:
+        """Keep an answer under a rule, in the place of an earlier one.
 
+        Args:
+            answer_id: The answer.
+            tolerance: The share of its number by which another one may differ untold; None: every
+                change is told, other ranks too.
+        """
+        with self._file.writing() as connection:
+            newest = _newest_of(connection, answer_id)
+            connection.execute("REPLACE INTO watches VALUES (?, ?)", [newest, tolerance])
 
-def mark_delivered(file: AnswersFile, told: Sequence[Notice], channel: str) -> None:
-    """Note that a channel was told of these notices.
+    def unwatch(self, answer_id: str) -> bool:
+        """Take the rule of an answer away; whether there was one."""
+        with self._file.writing() as connection:
+            newest = _newest_of(connection, answer_id)
+            gone = connection.execute("DELETE FROM watches WHERE answer_id = ?", [newest])
+            return gone.rowcount > 0
 
-    Raises:
-        AnswersFileError: The file cannot be used.
-    """
-    with file.writing() as connection:
-        connection.executemany(
-            "INSERT OR IGNORE INTO deliveries SELECT answer_id, content, ? FROM notices "
-            "WHERE (answer_id, content) = (?, ?)",  # it may have been erased meanwhile
-            [(channel, each.before.answer_id, each.content) for each in told],
-        )
-
-
-def watch(file: AnswersFile, answer_id: str, *, tolerance: float | None) -> None:
-    """Keep an answer under a rule, in the place of an earlier one.
-
-    Args:
-        file: The file of kept answers.
-        answer_id: The answer.
-        tolerance: The share of its number by which another one may differ untold; None: every
-            change is told, other ranks too.
-
-    Raises:
-        AnswersFileError: The file cannot be used.
-    """
-    with file.writing() as connection:
-        newest = _newest_of(connection, answer_id)
-        connection.execute("REPLACE INTO watches VALUES (?, ?)", [newest, tolerance])
-
-
-def unwatch(file: AnswersFile, answer_id: str) -> bool:
-    """Take the rule of an answer away; whether there was one.
-
-    Raises:
-        AnswersFileError: The file cannot be used.
-    """
-    with file.writing() as connection:
-        newest = _newest_of(connection, answer_id)
-        gone = connection.execute("DELETE FROM watches WHERE answer_id = ?", [newest])
-        return gone.rowcount > 0
-
-
-def watched(file: AnswersFile) -> Mapping[str, float | None]:
-    """The tolerance of each answer that is kept under a rule, by its id: see `watch`.
-
-    Raises:
-        AnswersFileError: The file cannot be used.
-    """
-    if not file.exists:
-        return {}
-    with file.reading() as connection:
-        return dict(connection.execute("SELECT answer_id, tolerance FROM watches"))
+    def watched(self) -> Mapping[str, float | None]:
+        """The tolerance of each answer that is kept under a rule, by its id: see `watch`."""
+        if not self._file.exists:
+            return {}
+        with self._file.reading() as connection:
+            return dict(connection.execute("SELECT answer_id, tolerance FROM watches"))
 
 
 def write(

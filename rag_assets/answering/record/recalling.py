@@ -25,7 +25,7 @@ from rag_assets.answering.assistant import AnswerModels, Assistant, open_models
 from rag_assets.answering.record.answer_rows import Prepared
 from rag_assets.answering.record.database import AnswersFile, answers_of
 from rag_assets.answering.record.kept import KeptAnswer, context_of, cost_of, new_id
-from rag_assets.answering.record.notices import kept_of, watched, write
+from rag_assets.answering.record.notices import Notices, kept_of, write
 from rag_assets.answering.record.staleness import Served, TouchedSentence, comparable
 from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, PlanCitation, Rows, Span
 from rag_assets.citations.sentences import Sentence
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 LOCK = "recall"
 AT_ONCE = 200
 """Answers that are read and compared together."""
+MOST_EXAMPLES = 20
+UNREADABLE = (ExplainedError, sqlite3.Error, OSError)
+"""What a file that is damaged or busy raises, and what serves that cannot be read."""
 MOST_ASKED_AGAIN = 5_000
 """Answers that one recall asks again, at most; the next one goes on. One takes 5 to 100 ms."""
 _NEWEST = """
@@ -77,6 +80,30 @@ class Recalled:
     seconds: float = 0.0
     why_not: str = ""
     """Why nothing was compared, if nothing was."""
+    examples: tuple[tuple[str, str], ...] = ()
+    """The question and what changed of the first notices, at most `MOST_EXAMPLES`."""
+
+    @property
+    def in_words(self) -> str:
+        """What it did, in a sentence."""
+        if self.why_not:
+            return f"No kept answer was compared: {self.why_not}."
+        left = f"; {self.left:,} are left for the next refresh" if self.left else ""
+        return (
+            f"Of {self.compared:,} kept answers, {self.touched:,} rest on what changed, and "
+            f"{self.told:,} are another answer now{left}."
+        )
+
+    @property
+    def news(self) -> str:
+        """What the end of a refresh says of it; empty where nobody is told anything."""
+        if not self.told:
+            return ""
+        is_one = self.told == 1
+        changed = (
+            "1 kept answer is another one" if is_one else f"{self.told:,} kept answers are others"
+        )
+        return f"{changed} now: `rag-assets answers notices` shows them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +121,22 @@ class _Last:
 def recall(store: Store, config: Config, *, log: Log) -> Recalled:
     """Write a notice for each kept answer that is another one on what serves now.
 
+    Kept answers, or what serves, that cannot be read stop no refresh: the next recall goes on.
+
     Args:
         store: Holds the kept answers, and what serves.
         config: As it is now.
-        log: Told about progress.
-
-    Raises:
-        AnswersFileError: The file of kept answers cannot be used.
-        ServingPointerError, DamagedTablesError: What serves cannot be read.
+        log: Told about progress, and what was done.
     """
+    try:
+        done = _recalled(store, config, log=log)
+    except UNREADABLE as error:
+        done = Recalled(why_not=f"they cannot be: {error}")
+    log(done.in_words)
+    return done
+
+
+def _recalled(store: Store, config: Config, *, log: Log) -> Recalled:
     file = answers_of(store)
     if not (file.exists and config.answering.keep):
         return Recalled(why_not="no answer is kept")
@@ -137,9 +171,10 @@ class _Recall:
         served = Served.now(self._store, self._config)
         if served is None:
             return Recalled(why_not="nothing serves yet")
-        rules = watched(self._file)
+        rules = Notices(self._file).watched()
         wanted = sorted({*self._resting_on_changes(served, last, after), *rules})
         touched = told = asked = 0
+        examples: list[tuple[str, str]] = []
         with self._asking() as (plain, ask_again):
             for start in range(0, len(wanted), AT_ONCE):
                 with self._file.reading() as connection:
@@ -149,13 +184,18 @@ class _Recall:
                     touched += bool(of_it)
                     if (of_it or is_watched) and asked < MOST_ASKED_AGAIN:
                         asked += 1
-                        told += self._compare(each, of_it, rules, served, ask_again)
+                        is_told = self._compare(each, of_it, rules, served, ask_again)
+                        told += is_told
+                        if is_told and told <= MOST_EXAMPLES:
+                            why = "; ".join(dict.fromkeys(one.why for one in of_it))
+                            examples.append((each.answer.question, why))
                 if len(wanted) > AT_ONCE:
                     self._log(f"{start + len(kept):,} of {len(wanted):,} answers: {told:,} changed")
         left = max(0, touched - asked)
         if not left:
             self._finish(_Last(self._pointer.content, self._pointer.number, newest))
-        return Recalled(compared, touched, told, left, perf_counter() - started)
+        seconds = perf_counter() - started
+        return Recalled(compared, touched, told, left, seconds, examples=tuple(examples))
 
     def _touched(
         self, kept: Sequence[KeptAnswer], plain: Assistant

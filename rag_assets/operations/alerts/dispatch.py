@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets.answering.record.database import answers_of
-from rag_assets.answering.record.notices import EVERYBODY, mark_delivered, notices
+from rag_assets.answering.record.notices import Notices
 from rag_assets.config import Config, MessageChannel, ProblemKind, redacted
 from rag_assets.findings.finding import Finding
 from rag_assets.operations.alerts import channels
@@ -106,16 +105,11 @@ class Teller:
 
         A message that is killed on its way is sent once more; the ids in it are the same.
         """
-        file = answers_of(Store.of(self._config))
-        for channel in self._channels:
+        notices = Notices.of(Store.of(self._config))
+        for channel in filter(lambda each: each.notices, self._channels):
             told = self._of(channel, record)
-            waiting = [
-                each
-                for each in (
-                    notices(file, unseen=True, channel=channel.name) if channel.notices else ()
-                )
-                if EVERYBODY in channel.notices or each.before.context.user in channel.notices
-            ]
+            users = None if "*" in channel.notices else channel.notices
+            waiting = notices.found(users=users, unseen=True, channel=channel.name)
             while waiting and not _is_left(told):
                 message, count = message_of_notices(waiting, names=self._config.dagster)
                 delivery = channels.deliver(message, channel)
@@ -126,7 +120,7 @@ class Teller:
                     record = replace(record, channels={**record.channels, channel.name: told})
                     self._file.write(record)
                     break
-                mark_delivered(file, waiting[:count], channel.name)
+                notices.mark_told(waiting[:count], channel.name)
                 self._log(f"alerts: {said}")
                 waiting = waiting[count:]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from rag_assets.answering.record.answer_rows import delete, with_recalled
+from rag_assets.answering.record.answer_rows import delete
 from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
@@ -181,8 +181,7 @@ def _erase(store: Store, answer_ids: Sequence[str]) -> None:
     file = answers_of(store)
     if file.exists:
         with file.writing() as connection:
-            answer_ids = sorted(with_recalled(connection, answer_ids))
-            delete(connection, answer_ids)
+            answer_ids = sorted(delete(connection, answer_ids))
         file.shrink()
         file.close()
     for generation in erasure.generations_of(store, ANSWERS_TABLE):

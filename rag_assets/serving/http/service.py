@@ -128,9 +128,9 @@ class Service:
         Raises:
             AnswersFileError: The file of kept answers cannot be used.
         """
-        from rag_assets.answering.record.notices import notices
+        from rag_assets.answering.record.notices import Notices
 
-        found = notices(self.answers, user=self.user, unseen=unseen, limit=limit)
+        found = Notices(self.answers).found(users=[self.user], unseen=unseen, limit=limit)
         return [
             each
             for each in found

@@ -10,7 +10,7 @@ from rag_assets.answering.record import recalling
 from rag_assets.answering.record.database import RECALLS, SCHEMA, answers_of
 from rag_assets.answering.record.keeping import keep_asked
 from rag_assets.answering.record.listing import AnswerFilter, find, one
-from rag_assets.answering.record.notices import mark_seen, notices, unwatch, watch
+from rag_assets.answering.record.notices import Notices
 from rag_assets.answering.record.recalling import recall
 from rag_assets.operations.erasure.kept_answers import answers_by, erase
 from rag_assets.operations.serving_index.promotion import promote
@@ -47,7 +47,7 @@ def recalled(made):
 
 
 def told(made, **options):
-    return notices(answers_of(made.store), **options)
+    return Notices.of(made.store).found(**options)
 
 
 def test_an_edited_sentence_is_told_once_old_beside_new(made):
@@ -57,14 +57,14 @@ def test_an_edited_sentence_is_told_once_old_beside_new(made):
     done = recalled(made)
     assert (done.touched, done.told, done.left) == (1, 1, 0)
     assert recalled(made).told == 0
-    [notice] = told(made, user="anna")
+    [notice] = told(made, users=["anna"])
     assert notice.before.answer_id == answer_id
     assert "12 N/mm" in notice.before.answer.sentences[0].text
     assert notice.after is not None
     assert any("14 N/mm" in each.text for each in notice.after.answer.sentences)
     assert "spring.md" in notice.touched[0].why
     assert notice.number == serving_pointer.number_now(made.store)
-    assert told(made, user="berta") == []
+    assert told(made, users=["berta"]) == []
 
 
 def test_what_is_told_is_compared_the_next_time(made):
@@ -181,7 +181,7 @@ def test_seen_notices_are_news_no_more(made):
     answer_id = ask(made, STIFFNESS)
     made.write("spring.md", SPRING.format(14))
     recalled(made)
-    mark_seen(answers_of(made.store), [answer_id])
+    Notices.of(made.store).mark_seen([answer_id])
 
     assert told(made, unseen=True) == []
     assert told(made)[0].seen_at is not None
@@ -223,9 +223,9 @@ def test_a_watched_number_is_told_beyond_its_tolerance(made):
     answer_id = ask(made, "What is the mean density of the alloys?")
     file = answers_of(made.store)
     assert one(file, answer_id).answer.outcome == "computed"
-    watch(file, answer_id, tolerance=0.5)
+    Notices(file).watch(answer_id, tolerance=0.5)
     made.execute("UPDATE alloys SET density = density * 1.1")
     assert recalled(made).told == 0
     made.execute("UPDATE alloys SET density = density * 1.5")
     assert recalled(made).told == 1
-    assert unwatch(file, answer_id)
+    assert Notices(file).unwatch(answer_id)

@@ -6,7 +6,7 @@ from rag_assets.answering.record.answer_rows import Prepared
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.keeping import add
 from rag_assets.answering.record.kept import KeptAnswer, new_id
-from rag_assets.answering.record.notices import mark_seen, write
+from rag_assets.answering.record.notices import Notices, write
 from rag_assets.answering.record.staleness import TouchedSentence
 from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.process import clock
@@ -69,7 +69,7 @@ def test_a_channel_is_told_what_those_asked_who_are_named_there(tmp_path, web, n
 
 def test_what_somebody_has_looked_at_is_not_sent(tmp_path, web):
     config = config_with(tmp_path, web, notices=["*"])
-    mark_seen(answers_of(Store.of(config)), [noticed(config, "anna")])
+    Notices.of(Store.of(config)).mark_seen([noticed(config, "anna")])
     tell(config)
 
     assert users(web) == []

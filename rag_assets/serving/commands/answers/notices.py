@@ -27,15 +27,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """List the notices, the newest first."""
-    from rag_assets.answering.record.database import answers_of
-    from rag_assets.answering.record.notices import EVERYBODY, mark_seen, notices
+    from rag_assets.answering.record.notices import Notices
     from rag_assets.serving.kept_answers_text import notice_record, notice_text
     from rag_assets.store import serving_pointer
 
     _, store = project_of(options)
-    file = answers_of(store)
-    user = EVERYBODY if options.user is None else options.user
-    found = notices(file, user=user, unseen=not options.all, limit=options.limit + 1)
+    notices, users = Notices.of(store), None if options.user is None else [options.user]
+    found = notices.found(users=users, unseen=not options.all, limit=options.limit + 1)
     shown, goes_on = found[: options.limit], len(found) > options.limit
     pointer = serving_pointer.current(store)
     text = "\n\n".join(notice_text(each, pointer) for each in shown)
@@ -44,5 +42,5 @@ def run(options: argparse.Namespace) -> Reply:
     if goes_on:
         text += f"\n\nThere are more: --limit {2 * options.limit}"
     if options.seen and shown:
-        mark_seen(file, [each.before.answer_id for each in shown])
+        notices.mark_seen([each.before.answer_id for each in shown])
     return Reply({"notices": [notice_record(each, pointer) for each in shown]}, text)

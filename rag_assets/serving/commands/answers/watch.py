@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> Reply:
     """Keep the answer under the rule, or take it away."""
     from rag_assets.answering.record.database import answers_of
     from rag_assets.answering.record.listing import one
-    from rag_assets.answering.record.notices import unwatch, watch
+    from rag_assets.answering.record.notices import Notices
 
     percent: float | None = options.tolerance
     if percent is not None and not 0 <= percent <= MOST_PERCENT:
@@ -39,10 +39,10 @@ def run(options: argparse.Namespace) -> Reply:
     kept = one(file, options.answer)
     question, record = kept.answer.question, {"answer_id": kept.answer_id}
     if options.stop:
-        if not unwatch(file, kept.answer_id):
+        if not Notices(file).unwatch(kept.answer_id):
             raise CommandError(f"answer {kept.answer_id} is under no rule")
         return Reply(record | {"watched": False}, f"“{question}” is under no rule any more.")
-    watch(file, kept.answer_id, tolerance=None if percent is None else percent / 100)
+    Notices(file).watch(kept.answer_id, tolerance=None if percent is None else percent / 100)
     when = (
         "at any change" if percent is None else f"once its number moves by more than {percent:g} %"
     )

@@ -12,7 +12,7 @@ from rag_assets.answering.record import replaying
 from rag_assets.answering.record.differing import difference_of
 from rag_assets.answering.record.feedback import Feedback, feedback_on, give
 from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
-from rag_assets.answering.record.notices import mark_seen, unwatch, watch
+from rag_assets.answering.record.notices import Notices
 from rag_assets.operations.erasure.kept_answers import erase
 from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
@@ -75,13 +75,13 @@ def forget(answer_id: AnswerId, service: Served) -> None:
 @router.put("/history/{answer_id}/watch", status_code=204)
 def put_under_watch(answer_id: AnswerId, body: bodies.WatchBody, service: Served) -> None:
     """Say when a change of one of your answers is told."""
-    watch(service.answers, service.own(answer_id).answer_id, tolerance=body.tolerance)
+    Notices(service.answers).watch(service.own(answer_id).answer_id, tolerance=body.tolerance)
 
 
 @router.delete("/history/{answer_id}/watch", status_code=204)
 def stop_watching(answer_id: AnswerId, service: Served) -> None:
     """Take that rule away: then changes of value, cited text or outcome are told."""
-    unwatch(service.answers, service.own(answer_id).answer_id)
+    Notices(service.answers).unwatch(service.own(answer_id).answer_id)
 
 
 @router.get("/notices")
@@ -97,7 +97,7 @@ def your_notices(
 @router.post("/notices/seen", status_code=204)
 def seen(body: bodies.SeenBody, service: Served) -> None:
     """Say that you have looked at notices: they are news no more."""
-    mark_seen(service.answers, [service.own(each).answer_id for each in body.answer_ids])
+    Notices(service.answers).mark_seen([service.own(each).answer_id for each in body.answer_ids])
 
 
 @router.post("/history/{answer_id}/replay")
