@@ -494,7 +494,7 @@ def test_a_kept_value_is_hidden_once_rows_are_hidden_that_it_was_computed_from(s
         ("POST", "/v1/history/{}/replay", {"on": "kept"}),
         ("POST", "/v1/answers", {"question": "And the lowest?", "after": "{}"}),
         ("POST", "/v1/feedback", {"answer_id": "{}", "kind": "up"}),
-        ("PUT", "/v1/history/{}/watch", {}),
+        ("PUT", "/v1/history/{}/watch", {"tolerance": 0.1}),
         ("DELETE", "/v1/history/{}/watch", None),
         ("POST", "/v1/notices/seen", {"answer_ids": ["{}"]}),
         ("POST", "/changed/{}/seen", None),
