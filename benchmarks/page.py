@@ -294,8 +294,9 @@ def search(here: Here) -> None:
         assert all(each.startswith("suppliers/fjallstal_FS_700") for each in places), places
         assert "domain=document" in page.url
         page.locator("summary", has_text="Why these results").click()
-        heads = page.locator("#results th").all_inner_texts()
-        assert heads[2:] == ["meaning", "words", "before reranking", "reranked"], heads
+        ranks = page.get_by_role("region", name="Ranks in each stage")
+        heads = ranks.locator("th").all_inner_texts()
+        assert heads[:4] == ["Result", "Title", "meaning", "words"], heads
         here.shot(page, "search")
         page.locator(".results h2 a").first.click()
         page.locator("#evidence figure").wait_for(timeout=60_000)

@@ -12,17 +12,17 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Self
 
-from rag_assets.answering.answer import Answer
 from rag_assets.answering.record.answer_rows import IDS_AT_ONCE, Prepared, insert, select
 from rag_assets.answering.record.database import AnswersFile, answers_of
 from rag_assets.answering.record.differing import AnswerDifference, difference_of
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.staleness import TouchedSentence
+from rag_assets.citations.sentences import Sentence
 from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import ServingPointer
 
-NOT_ASKED_AGAIN = "it was not asked again: ask it, to see what is said now"
+NOTHING_ELSE = "nothing else"
 NO_LIMIT = -1
 """To SQLite."""
 
@@ -50,17 +50,33 @@ class Notice:
         return difference_of(self.before.answer, self.after.answer) if self.after else None
 
     @property
+    def sides(self) -> tuple[list[Sentence], list[Sentence]]:
+        """The sentences that were told and are not now, and those that are new."""
+        before = self.before.answer.sentences
+        after = self.after.answer.sentences if self.after else ()
+        both = {each.text for each in before} & {each.text for each in after}
+        was, now = ([each for each in side if each.text not in both] for side in (before, after))
+        return was, now
+
+    @property
     def lines(self) -> list[str]:
         """What is told of it: the question, what the answer was and is, what changed."""
         asked, by = self.before.kept_at, self.before.context.user
-        now = _said(self.after.answer) if self.after else [NOT_ASKED_AGAIN]
+        was, now = map(_said, self.sides)
         return [
             f"“{self.before.answer.question}”, asked {asked:%Y-%m-%d}{f' by {by}' if by else ''}; "
             f"changed {self.made_at:%Y-%m-%d} (number {self.number})",
-            *(f"- {line}" for line in _said(self.before.answer)),
-            *(f"+ {line}" for line in now),
+            *(f"- {line}" for line in was or [NOTHING_ELSE]),
+            *(f"+ {line}" for line in now or [self.nothing_new]),
             *dict.fromkeys(each.why for each in self.touched),
         ]
+
+    @property
+    def nothing_new(self) -> str:
+        """What is told where no sentence is new."""
+        if self.after is None:
+            return "it was not asked again: ask it, to see what is said now"
+        return self.after.answer.reason or NOTHING_ELSE
 
     def is_rolled_back(self, pointer: ServingPointer | None) -> bool:
         """Whether what serves is from before the change: a rollback undid it for now."""
@@ -218,13 +234,12 @@ def write(
     return True
 
 
-def _said(answer: Answer) -> list[str]:
+def _said(sentences: Sequence[Sentence]) -> list[str]:
     """Each sentence, with the place that it cites first."""
-    said = [
+    return [
         f"{each.text}{f' [{each.citations[0].place}]' if each.citations else ''}"
-        for each in answer.sentences
+        for each in sentences
     ]
-    return said or [answer.reason or "nothing was found"]
 
 
 def _newest_of(connection: sqlite3.Connection, answer_id: str) -> str:
