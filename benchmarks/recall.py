@@ -1,6 +1,6 @@
 """Whoever was told what is no longer so is told that, once; what changes nothing is told to nobody.
 
-usage: recall.py [--answers 2000] [--changes 200] [--same 200] [--kills 20] [--home FOLDER]
+usage: recall.py [--answers 2000] [--changes 200] [--same 200] [--kills 12] [--home FOLDER]
 
 People ask three corpora (`recall_data`): real questions where there are some, questions made from
 rows and sentences else, follow-ups, under filters, as users in groups and as users without a name.
@@ -38,7 +38,6 @@ from unittest.mock import patch
 from bounds import Bound, at_least, at_most, equal, finish
 from recall_data import (
     DATA,
-    EVERYWHERE,
     MACHINES,
     MANUALS,
     PROPERTIES,
@@ -46,6 +45,7 @@ from recall_data import (
     Sees,
     Truth,
     World,
+    place_of,
     renumbered,
     reversed_,
     said,
@@ -70,7 +70,8 @@ from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.questions.from_tables import contents_at, made_of
 from rag_assets.retrieval.access import EVERYTHING, Access
 from rag_assets.retrieval.filters import Filters
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import Store
+from rag_assets.table_lookup.plans.plan import plan_to_json
 from rag_assets_testing.faults.pipeline import refresh
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -85,8 +86,8 @@ USERS = (
 LATER = "vera"
 """Asks while what serves is rolled back."""
 KINDS = ("value edited", "sentence reversed", "row deleted", "superseded", "unit renamed")
-BATCHES = 10
-ROLLED_BACK = (3, 7)
+BATCHES = 5
+ROLLED_BACK = (1, 3)
 TRIES = 4_000
 DRAWS = 32
 CUT = 8
@@ -121,6 +122,8 @@ class Run:
     world: World
     random: random.Random
     kept: dict[str, KeptAnswer] = field(default_factory=dict)
+    plans: dict[str, Mapping] = field(default_factory=dict)
+    """The plan of each question that was made of one."""
     seconds: float = 4.0
     """How long a recall takes."""
     kills: int = 0
@@ -221,6 +224,20 @@ def recall_in_child(file: Path, ready, go) -> None:  # noqa: ANN001 - events hav
     recall(Store.of(config), config, log=quiet)
 
 
+def made_of_tables(run: Run) -> dict[str, Mapping]:
+    """Questions made of the tables as they are first, with the plan of each."""
+    store, config = run.store, run.config
+    return {
+        draft.question: plan_to_json(draft.plan)
+        for source, table in run.world.raw().tables
+        for made in [
+            made_of(contents_at(store, f"{source}/{table}"), config.questions, draws=DRAWS)
+        ]
+        for draft in made.drafts
+        if draft.plan is not None
+    }
+
+
 def questions(run: Run) -> list[Question]:
     """What is asked, in an order by chance."""
     drawn, found = run.random, [Question("Who may work on this machine?")]
@@ -241,10 +258,9 @@ def questions(run: Run) -> list[Question]:
     files = (DATA, MANUALS, PURCHASING)
     lines = [line for each in files for line in (each / "questions.jsonl").open(encoding="utf-8")]
     found += [Question(json.loads(line)["question"]) for line in lines]
+    run.plans |= made_of_tables(run)
+    found += map(Question, run.plans)
     store, config = run.store, run.config
-    for source, table in run.world.raw().tables:
-        made = made_of(contents_at(store, f"{source}/{table}"), config.questions, draws=DRAWS)
-        found += [Question(each.question) for each in made.drafts if not each.left_out]
     units = store.read(config.tables_of("default").joint, columns=["unit_id", "uri", "text"])
     texts = sorted(units.to_pylist(), key=lambda row: row["unit_id"])
     for row in drawn.sample([each for each in texts if len(each["text"]) > 80], 160):
@@ -275,7 +291,8 @@ def ask_all(run: Run, *, most: int) -> None:
 def change(run: Run, kind: str, kept: KeptAnswer, *, may_delete: bool) -> bool:
     """Make one change of a kind to what an answer cites; whether there was one to make."""
     world, drawn = run.world, run.random
-    cited = drawn.choice(kept.answer.citations) if kept.answer.citations else None
+    sentences = [each for each in kept.answer.sentences if each.citations]
+    cited = drawn.choice(drawn.choice(sentences).citations) if sentences else None
     cited = cited.inputs[0] if cited is not None and getattr(cited, "inputs", ()) else cited
     if isinstance(cited, Cell) and "#" in cited.table:
         uri = cited.table.partition("#")[0]
@@ -285,7 +302,12 @@ def change(run: Run, kind: str, kept: KeptAnswer, *, may_delete: bool) -> bool:
             kind == "superseded" and world.supersede(uri)
         )
     if isinstance(cited, Cell):
-        place = cited.source, cited.table, cited.row_key
+        row_key = cited.row_key
+        if cited.source == "lists":
+            row_key = str(place_of(kept, cited, world.raw()) or "")
+        place = cited.source, cited.table, row_key
+        if not row_key:
+            return False
         if kind == "value edited":
             is_moving = cited.source == "lists" and may_delete
             return not is_moving and world.edit_cell(*place, cited.column.partition(" [")[0])
@@ -335,27 +357,28 @@ def true_changes(run: Run, *, changes: int, kills: int) -> Iterator[Bound]:
                 made[kind] += change(run, kind, kept, may_delete=batch % 2 == 0)
         run.serve()
         run.open()
-        truth = Truth(before, run.world.raw(), run.world.keys, tuple(run.world.edits))
+        edits = tuple(run.world.edits)
+        truth = Truth(before, run.world.raw(), run.world.keys, edits, run.plans)
         touched = {
             each
             for each, kept in newest.items()
             if truth.affects(kept, sees_of(kept.context.groups))
         }
-        same = {
-            each
-            for each in touched
-            if words_of(newest[each].answer) == words_of(run.asked_again(newest[each]))
-        }
         own_kills = (kills * (batch + 1)) // BATCHES - (kills * batch) // BATCHES if batch else 0
         later: set[str] = set()
         if batch in ROLLED_BACK:
             run.recall(kills=own_kills)
-            later = rolled_back(run, [newest[each] for each in sorted(touched - same)[:3]])
+            later = rolled_back(run, [newest[each] for each in sorted(touched)[:3]])
             mine |= dict.fromkeys(later, LATER)
         done = run.recall(kills=own_kills)
         again = run.recall()
         new = [each for each in run.notices() if each[:2] not in known]
         told = Counter(answer_id for answer_id, _, _ in new)
+        same = {
+            each
+            for each in touched - {*told}
+            if words_of(newest[each].answer) == words_of(run.asked_again(newest[each]))
+        }
         wanted_now = (touched - same) | later
         found += len(wanted_now & {*told})
         missed += len(wanted_now - {*told})
@@ -549,7 +572,7 @@ def main() -> None:
     options.add_argument("--answers", type=int, default=2_000)
     options.add_argument("--changes", type=int, default=200)
     options.add_argument("--same", type=int, default=200)
-    options.add_argument("--kills", type=int, default=20)
+    options.add_argument("--kills", type=int, default=12)
     options.add_argument("--home", type=Path, help="keeps what is built first")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -562,6 +585,7 @@ def main() -> None:
         world = World(home, drawn, absent=json.loads((home / "absent.json").read_text()))
         world.remember()
         run = Run(world, drawn)
+        run.plans |= made_of_tables(run)
         run.serve()
         run.open()
         newest = run.newest()

@@ -15,7 +15,7 @@ import re
 import shutil
 import sqlite3
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -375,8 +375,6 @@ class World:
             path = self.home / "lists" / f"{table}.csv"
             rows = self._read_csv(path)
             place = [_plain(name) for name in rows[0]].index(_plain(column))
-            if int(row_key) >= len(rows):
-                return False
             rows[int(row_key)][place] = _moved(rows[int(row_key)][place])
             self._write_csv(path, rows)
             return True
@@ -396,8 +394,6 @@ class World:
         if source == "lists":
             path = self.home / "lists" / f"{table}.csv"
             rows = self._read_csv(path)
-            if int(row_key) >= len(rows):
-                return False
             del rows[int(row_key)]
             self._write_csv(path, rows)
             return True
@@ -571,11 +567,17 @@ class Truth:
     after: Raw
     keys: Mapping[tuple[str, str], str]
     edits: Sequence[tuple[str, str, str]]
+    plans: Mapping[str, Mapping]
+    """The plan of each question that was made of one."""
 
     def affects(self, kept: KeptAnswer, sees: Sees) -> bool:
         """Whether something that an answer says is no longer so."""
         filters = kept.context.filters
         asks_all = filters is not None and filters.versions == "all"
+        plan = self.plans.get(kept.answer.question)
+        if plan is not None and self._is_told(plan, kept):
+            if self._result(plan, self.before) != self._result(plan, self.after):
+                return True
         for sentence in kept.answer.sentences:
             is_computed = any(isinstance(each, Computed) for each in sentence.citations)
             for each in sentence.citations:
@@ -585,12 +587,20 @@ class Truth:
                     return True
         return False
 
+    def _is_told(self, plan: Mapping, kept: KeptAnswer) -> bool:
+        """Whether an answer tells exactly the rows of a plan, one by one."""
+        key = self.keys.get((plan["source"], plan["table"]))
+        cited = {each.row_key for each in kept.answer.citations if isinstance(each, Cell)}
+        if key is None or kept.answer.outcome != "computed" or plan["operation"] != "rows":
+            return False
+        return cited == {str(row[key]) for row in self._rows_of(plan, self.before)}
+
     def _changed(self, cited: Citation, sees: Sees, *, asks_all: bool, kept: KeptAnswer) -> bool:
         match cited:
             case Span():
                 return self._span(cited, sees, asks_all=asks_all)
             case Cell():
-                return self._cell(cited, sees, asks_all=asks_all)
+                return self._cell(cited, sees, asks_all=asks_all, kept=kept)
             case Absence(plan=None):
                 source = kept.context.filters.source if kept.context.filters else None
                 return self.after.holds(cited.looked_for, sees, source=source)
@@ -601,13 +611,14 @@ class Truth:
     def _span(self, cited: Span, sees: Sees, *, asks_all: bool) -> bool:
         place, words = (cited.source, cited.uri), said(cited.text)
         newer = self._newer(cited.source, cited.uri, sees, asks_all=asks_all)
-        if newer and words not in self.after.texts["plant", newer]:
+        was_read = words in self.before.texts[place]  # else a parser made something else of it
+        if newer and was_read and words not in self.after.texts["plant", newer]:
             return True
         if place not in self.after.hashes:
             return True
         if self.before.hashes[place] == self.after.hashes[place]:
             return False
-        if words in self.before.texts[place]:
+        if was_read:
             return words not in self.after.texts[place]
         return any(each[:2] == place and said(each[2]) in words for each in self.edits)
 
@@ -626,7 +637,7 @@ class Truth:
             return self.after
         return replace(self.after, sheets={**self.after.sheets, uri: self.after.sheets[newer]})
 
-    def _cell(self, cited: Cell, sees: Sees, *, asks_all: bool) -> bool:
+    def _cell(self, cited: Cell, sees: Sees, *, asks_all: bool, kept: KeptAnswer) -> bool:
         key = (cited.source, cited.table)
         if "#" in cited.table:
             uri = cited.table.partition("#")[0]
@@ -638,19 +649,20 @@ class Truth:
             return was != now
         column = _plain(cited.column)
         units = [raw.units.get((*key, column)) for raw in (self.before, self.after)]
-        was, now = (self._row(raw, key, cited.row_key) for raw in (self.before, self.after))
-        if was is None or units[0] != units[1]:
+        if units[0] != units[1]:
             return True
-        if was in self.after.tables[key]:  # wherever it stands: the others may have moved
-            return False
-        return now is None or was[column] != now[column]
+        if key not in self.keys:
+            was_row = described(kept, cited, self.before)
+            return not any(_are_equal(was_row, row) for row in self.after.tables[key])
+        was, now = (self._row(raw, key, cited.row_key) for raw in (self.before, self.after))
+        return was is None or now is None or was[column] != now[column]
 
     def _row(self, raw: Raw, key: tuple[str, str], row_key: str) -> Record | None:
-        rows = raw.tables.get(key, ())
-        if key in self.keys:
-            return next((row for row in rows if str(row[self.keys[key]]) == row_key), None)
-        place = int(row_key) - 1
-        return rows[place] if place < len(rows) else None
+        return next((row for row in raw.tables[key] if str(row[self.keys[key]]) == row_key), None)
+
+    def _rows_of(self, plan: Mapping, raw: Raw) -> list[Record]:
+        rows = raw.tables[plan["source"], plan["table"]]
+        return _ordered(plan, [row for row in rows if all(_meets(row, e) for e in plan["where"])])
 
     def _result(self, plan: Mapping, raw: Raw) -> object:
         """What a plan gives, computed by hand."""
@@ -660,7 +672,10 @@ class Truth:
             sheet = raw.sheets.get(table.partition("#")[0])
             header, *body = sheet.table if sheet else ((),)
             rows: Sequence[Record] = [
-                {_plain(name): cell for name, cell in zip(header, row, strict=True)} for row in body
+                defaultdict(
+                    str, {_plain(name): cell for name, cell in zip(header, row, strict=True)}
+                )
+                for row in body
             ]
             units = {_plain(name): name for name in header}
         else:
@@ -681,16 +696,55 @@ class Truth:
             return sorted(of.items()), units.get(_plain(column)) if column else None
         if plan["operation"] != "rows":
             return _aggregate(plan, chosen), units.get(_plain(column)) if column else None
-        if order := plan.get("order_by"):
-            order = _plain(order)
-            chosen = [row for row in chosen if _number(row[order]) is not None]
-            chosen.sort(key=lambda row: _number(row[order]) or 0, reverse=plan["descending"])
-            if (limit := plan.get("limit")) and len(chosen) > limit:
-                last = chosen[limit - 1][order]
-                chosen = [*chosen[:limit], *(row for row in chosen[limit:] if row[order] == last)]
+        chosen = _ordered(plan, chosen)
         named = [_plain(each) for each in plan["columns"]] + ([key] if key else [])
         shown = Counter(tuple(str(row[name]) for name in named) for row in chosen)
         return len(chosen), sorted(shown.items()), [units.get(name) for name in named]
+
+
+def _ordered(plan: Mapping, chosen: list[Record]) -> list[Record]:
+    """The rows that a plan takes of those that meet its conditions."""
+    if order := plan.get("order_by"):
+        order = _plain(order)
+        chosen = [row for row in chosen if _number(row[order]) is not None]
+        chosen.sort(key=lambda row: _number(row[order]) or 0, reverse=plan["descending"])
+        if (limit := plan.get("limit")) and len(chosen) > limit:
+            last = chosen[limit - 1][order]
+            chosen = [*chosen[:limit], *(row for row in chosen[limit:] if row[order] == last)]
+    return chosen
+
+
+def described(kept: KeptAnswer, cited: Cell, raw: Raw) -> Record:
+    """What an answer says of the row of a cell, whose table has no key: its cells and its name."""
+    cells = [
+        each
+        for each in kept.answer.citations
+        if isinstance(each, Cell) and each.row_key == cited.row_key
+    ]
+    found: Record = {_plain(each.column): str(each.value) for each in cells}
+    about = said(" ".join([kept.answer.question, *(each.text for each in kept.answer.sentences)]))
+    for row in raw.tables[cited.source, cited.table]:
+        name, value = next(iter(row.items()))
+        if _are_equal(found, row) and said(str(value)) in about:
+            return {name: value, **found}
+    return found
+
+
+def place_of(kept: KeptAnswer, cited: Cell, raw: Raw) -> int | None:
+    """The place of such a row, from 1."""
+    wanted = described(kept, cited, raw)
+    rows = enumerate(raw.tables[cited.source, cited.table], start=1)
+    return next((place for place, row in rows if _are_equal(wanted, row)), None)
+
+
+def _are_equal(wanted: Record, row: Record) -> bool:
+    """Whether a row has all the cells that are wanted."""
+    return all(_plainly(value) == _plainly(row.get(column, "")) for column, value in wanted.items())
+
+
+def _plainly(value: object) -> float | str:
+    number = _number(value)
+    return said(str(value)) if number is None else number
 
 
 def _part(sheet: Sheet | None, cited: Cell) -> tuple[str, str] | None:
@@ -699,6 +753,8 @@ def _part(sheet: Sheet | None, cited: Cell) -> tuple[str, str] | None:
         return None
     header = sheet.table[0]
     plain = [_plain(each) for each in header]
+    if _plain(cited.column) not in plain:  # a parser read the heading otherwise: all of the row
+        return " ".join(sheet.table[int(cited.row_key)]), ""
     place = plain.index(_plain(cited.column))
     return sheet.table[int(cited.row_key)][place], header[place]
 

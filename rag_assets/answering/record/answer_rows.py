@@ -87,8 +87,8 @@ def units_of(answer: Answer) -> Iterator[tuple[str, str | None, bool]]:
 
 def tables_of(answer: Answer) -> set[tuple[str, str]]:
     """Source and name of each table that an answer rests on by the plan of a citation."""
-    plans = (each.plan for each in answer.citations if isinstance(each, PlanCitation))
-    return {(str(plan["source"]), str(plan["table"])) for plan in plans if plan}
+    plans = (each.plan or {} for each in answer.citations if isinstance(each, PlanCitation))
+    return {(str(plan["source"]), str(plan.get("table"))) for plan in plans if "source" in plan}
 
 
 def select(

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
+IN_DOCUMENT = "#"
+"""Stands in the name of a table inside a document, between its URI and its place."""
 TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
@@ -147,12 +149,12 @@ class Served:
         return self._run_again is not None and self._run_again(citation)
 
     def is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
-        """Whether a table has the rows of then.
+        """Whether a table, of a source or inside a document, has the rows of then.
 
         Where the version of then is gone, it counts as another if any table changed since.
         """
         before, after = then.table_rows or then.joint, self._set.table_rows or self._set.joint
-        if _version(before) == _version(after):
+        if IN_DOCUMENT not in table and _version(before) == _version(after):
             return True
         if not holds(self._store, then.joint):
             return False
@@ -160,9 +162,10 @@ class Served:
         return ids[0] == ids[1]
 
     def _read_row_ids(self, pin: Pin, source: str, table: str) -> frozenset[str]:
-        rows = self._store.read(
-            pin.table, columns=["unit_id"], where=_of_table(source, table), version=pin.version
-        )
+        """The units of a table: its rows, or all of the document that it stands in."""
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        where = _of_document(source, uri) if mark else _of_table(source, table)
+        rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
         return frozenset(rows["unit_id"].to_pylist())
 
     def hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
