@@ -24,6 +24,7 @@ from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import AnswerModels, Assistant, open_models
 from rag_assets.answering.record.answer_rows import Prepared
 from rag_assets.answering.record.database import AnswersFile, answers_of
+from rag_assets.answering.record.keeping import plan_of
 from rag_assets.answering.record.kept import KeptAnswer, context_of, cost_of, new_id
 from rag_assets.answering.record.notices import kept_of, watched, write
 from rag_assets.answering.record.staleness import Served, TouchedSentence, comparable
@@ -274,6 +275,7 @@ class _Recall:
                 user=kept.context.user,
                 access=assistant.access,
                 history=kept.context.history,
+                plan=plan_of(assistant, answer, kept.context.filters),
                 cost=cost_of(answer),
             ),
             recalls=kept.answer_id,
@@ -383,7 +385,7 @@ def _computed_again(assistant: Assistant, kept: KeptAnswer) -> Answer | None:
     plans: dict[str, Mapping[str, JsonValue]] = {}
     for sentence in kept.answer.sentences:
         cited = (each.plan for each in sentence.citations if isinstance(each, PlanCitation))
-        plan = next(filter(None, cited), None)
+        plan = next(filter(None, cited), kept.context.plan)
         if plan is None:
             return None
         plans[canonical_json(plan)] = plan

@@ -5,8 +5,9 @@ A sentence is touched where one of its citations is:
 - words of a document that are no longer in it, nor in the file that it was moved to; or that are
   not in the version that took its place. Other chunks and another parser change no words;
 - a cell, if the row of its key has another value or unit there, or is gone;
-- rows, a computed value and an absence, if a row of their table came, changed or went and their
-  plan gives something else now; an absence from the whole index, if the name is there now.
+- rows, those told one by one too, a computed value and an absence, if a row of their table came,
+  changed or went and their plan gives something else now; an absence from the whole index, if the
+  name is there now.
 
 What is compared with is what serves now. `recalling` tells people of these sentences, by the same
 definition.
@@ -20,9 +21,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from pydantic import JsonValue
+
+from rag_assets.answering.answer import Answer
 from rag_assets.answering.record.answer_rows import units_of
 from rag_assets.answering.record.kept import AnswerContext, KeptAnswer
-from rag_assets.citations.kinds import Cell, PlanCitation, Span
+from rag_assets.citations.kinds import Cell, PlanCitation, Rows, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
@@ -139,10 +143,13 @@ class Served:
 
     def _touched(self, kept: KeptAnswer, hashes: Mapping[str, str]) -> Iterator[TouchedSentence]:
         now = _Compared(self, kept.context, hashes)
+        plan = kept.context.plan
+        told = (told_rows(kept.answer, plan),) if plan else ()
         for place, sentence in enumerate(kept.answer.sentences, start=1):
-            reasons = (each.why_stale(now) for each in sentence.citations)
+            reasons = (each.why_stale(now) for each in (*sentence.citations, *told))
             if why := next(filter(None, reasons), None):
                 yield TouchedSentence(place, sentence.text, why)
+            told = ()  # that they are all of them is told once
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         """Whether the plan of `citation` gives the same now."""
@@ -357,6 +364,13 @@ class _Compared:
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         return self.served.gives_the_same(citation)
+
+
+def told_rows(answer: Answer, plan: Mapping[str, JsonValue]) -> Rows:
+    """The rows that an answer tells one by one, as all that a plan selects."""
+    cells = (each for each in answer.citations if isinstance(each, Cell))
+    keys = tuple(dict.fromkeys(cell.row_key for cell in cells))
+    return Rows(str(plan["source"]), str(plan["table"]), plan, keys, len(keys))
 
 
 def comparable(text: str) -> str:
