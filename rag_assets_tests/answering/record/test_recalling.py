@@ -229,3 +229,34 @@ def test_a_watched_number_is_told_beyond_its_tolerance(made):
     made.execute("UPDATE alloys SET density = density * 1.5")
     assert recalled(made).told == 1
     assert unwatch(file, answer_id)
+
+
+def test_the_highest_is_told_once_another_row_is_higher(made):
+    answer_id = ask(made, "Which alloy has the highest density?")
+    kept = one(answers_of(made.store), answer_id)
+    assert "Invar" in kept.answer.sentences[0].text
+    assert {each.kind for each in kept.answer.citations} == {"cell"}
+    made.execute("INSERT INTO alloys VALUES (4, 'Lead', 3.1)")
+    assert recalled(made).told == 0
+
+    made.execute("UPDATE alloys SET density = 11.3 WHERE id = 4")
+    assert recalled(made).told == 1
+    [notice] = told(made)
+    assert notice.after is not None
+    assert "Lead" in notice.after.answer.sentences[0].text
+    assert notice.after.context.plan == kept.context.plan
+    assert recalled(made).told == 0
+
+
+def test_a_cell_of_a_table_inside_a_document_is_told(made):
+    table = "# Pins\n\n| Pin | Torque [Nm] |\n| --- | --- |\n| hinge pin 7 | {0} |\n| shaft 8 | 5 |\n"
+    made.write("pins.md", table.format(70))
+    recalled(made)
+    single = ask(made, "What is the torque of the hinge pin 7?")
+    most = ask(made, "What is the mean torque of the pins?")
+    outcomes = [one(answers_of(made.store), each).answer.outcome for each in (single, most)]
+    assert outcomes == ["computed", "computed"]
+    made.write("pins.md", table.format(77))
+
+    assert recalled(made).told == 2
+    assert {each.before.answer_id for each in told(made)} == {single, most}
