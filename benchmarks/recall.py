@@ -370,6 +370,7 @@ def true_changes(run: Run, *, changes: int, kills: int) -> Iterator[Bound]:
             run.recall(kills=own_kills)
             later = rolled_back(run, [newest[each] for each in sorted(touched)[:3]])
             mine |= dict.fromkeys(later, LATER)
+            later = {each for each in later if truth.affects(run.kept[each], sees_of(None))}
         done = run.recall(kills=own_kills)
         again = run.recall()
         new = [each for each in run.notices() if each[:2] not in known]
@@ -407,7 +408,11 @@ def true_changes(run: Run, *, changes: int, kills: int) -> Iterator[Bound]:
 
 
 def rolled_back(run: Run, affected: Sequence[KeptAnswer]) -> set[str]:
-    """Go back, let somebody ask what was affected, and serve the new content again."""
+    """Go back, let somebody ask what was affected, and serve the new content again.
+
+    Returns:
+        The answers of the content of before.
+    """
     before = {*run.newest()}
     roll_back(run.store, run.config)
     run.open()
@@ -421,11 +426,7 @@ def rolled_back(run: Run, affected: Sequence[KeptAnswer]) -> set[str]:
     asked = {each for each in run.newest() if each not in before}
     promote(run.store, run.config, "default", override="a benchmark", log=quiet)
     run.open()
-    return {
-        each
-        for each in asked
-        if words_of(run.kept[each].answer) != words_of(run.asked_again(run.kept[each]))
-    }
+    return asked
 
 
 def show(what: str, run: Run, kept: KeptAnswer, truth: Truth) -> None:

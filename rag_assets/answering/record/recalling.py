@@ -27,7 +27,7 @@ from rag_assets.answering.record.database import AnswersFile, answers_of
 from rag_assets.answering.record.keeping import plan_of
 from rag_assets.answering.record.kept import KeptAnswer, context_of, cost_of, new_id
 from rag_assets.answering.record.notices import kept_of, watched, write
-from rag_assets.answering.record.staleness import Served, TouchedSentence, comparable
+from rag_assets.answering.record.staleness import Compared, Served, TouchedSentence, comparable
 from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, PlanCitation, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import NOBODY, Config
@@ -126,6 +126,7 @@ class _Recall:
         self._file, self._log = file, log
         self._purges = purges_of.count(store.root)
         self._seen: dict[tuple[str, ...] | None, Served | None] = {}
+        self._compared: Compared = (None, "")
 
     def run(self) -> Recalled:
         started, last = perf_counter(), self._last()
@@ -139,6 +140,7 @@ class _Recall:
         if served is None:
             return Recalled(why_not="nothing serves yet")
         rules = watched(self._file)
+        self._compared = self._set_of(last), last.answer_id
         wanted = sorted({*self._resting_on_changes(served, last, after), *rules})
         touched = told = asked = 0
         with self._asking() as (plain, ask_again):
@@ -168,7 +170,9 @@ class _Recall:
         for groups, answers in by_groups.items():
             if groups not in self._seen:
                 view = plain.seen_by(Access(None if groups is None else frozenset(groups)))
-                self._seen[groups] = Served.now(self._store, self._config, assistant=view)
+                self._seen[groups] = Served.now(
+                    self._store, self._config, assistant=view, compared=self._compared
+                )
             served = self._seen[groups]
             yield from zip(answers, served.touched_of(answers) if served else [], strict=False)
 
@@ -209,7 +213,7 @@ class _Recall:
         self, connection: sqlite3.Connection, served: Served, last: _Last, after: str
     ) -> Iterator[str]:
         """The answers whose plans run on tables with other rows than when they were compared."""
-        before = self._set_of(last)
+        before, _ = self._compared
         tables = connection.execute(
             f"SELECT source, name, answer_id FROM tables JOIN ({_NEWEST}) USING (answer_id) "
             "ORDER BY source, name",

@@ -3,7 +3,8 @@
 A sentence is touched where one of its citations is:
 
 - words of a document that are no longer in it, nor in the file that it was moved to; or that are
-  not in the version that took its place. Other chunks and another parser change no words;
+  not in the version that took its place. Other chunks and another parser change no words: a file
+  with the bytes of then says what it said;
 - a cell, if the row of its key has another value or unit there, or is gone;
 - rows, those told one by one too, a computed value and an absence, if a row of their table came,
   changed or went and their plan gives something else now; an absence from the whole index, if the
@@ -14,11 +15,14 @@ definition.
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
@@ -31,7 +35,7 @@ from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.versions import IndexedFamilies, indexed_families
-from rag_assets.schemas import slice_of
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
 
 RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
+Compared: TypeAlias = tuple[CompleteSet | None, str]
+"""What served when answers were compared last, and the last of these."""
 IN_DOCUMENT = "#"
 """Stands in the name of a table inside a document, between its URI and its place."""
 TABLES_KEPT = 64
@@ -81,17 +87,21 @@ class Served:
         *,
         run_again: RunsTheSame | None = None,
         assistant: "Assistant | None" = None,
+        compared: Compared = (None, ""),
     ) -> None:
         """Compare with the tables of `complete_set`.
 
         Without `run_again`, a plan counts as stale once any row of its table changed. Without
         `assistant`, who searches what serves as somebody sees it, nobody can tell that a document
-        was moved, or that a name is still nowhere.
+        was moved, or that a name is still nowhere. `compared` is with what answers up to an id were
+        compared before.
         """
         self._store = store
         self._set = complete_set
         self._run_again = run_again
         self._assistant = assistant
+        self._compared = compared
+        self._bytes = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_bytes)
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
         self._words_of = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
@@ -106,6 +116,7 @@ class Served:
         *,
         run_again: RunsTheSame | None = None,
         assistant: "Assistant | None" = None,
+        compared: Compared = (None, ""),
     ) -> "Served | None":
         """What answers queries, to `assistant` if it is given; None where nothing does yet.
 
@@ -129,7 +140,8 @@ class Served:
         def runs_the_same(citation: PlanCitation) -> bool:
             return verify_again(citation, asked.catalogue) == "same"
 
-        return cls(store, found, run_again=run_again or runs_the_same, assistant=asked)
+        again = run_again or runs_the_same
+        return cls(store, found, run_again=again, assistant=asked, compared=compared)
 
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
@@ -142,7 +154,9 @@ class Served:
         return [tuple(self._touched(each, hashes)) for each in kept]
 
     def _touched(self, kept: KeptAnswer, hashes: Mapping[str, str]) -> Iterator[TouchedSentence]:
-        now = _Compared(self, kept.context, hashes)
+        last, last_id = self._compared
+        sets = (kept.context.conditions.complete_set, last if kept.answer_id <= last_id else None)
+        now = _Compared(self, kept.context, hashes, [each for each in sets if each])
         plan = kept.context.plan
         told = (told_rows(kept.answer, plan),) if plan else ()
         for place, sentence in enumerate(kept.answer.sentences, start=1):
@@ -203,7 +217,7 @@ class Served:
         catalogue = self._assistant.catalogue
         of_key = at_places(found, catalogue, places.get(cell.row_key, []))
         cells = citing.cells(of_key, catalogue, column)
-        return any((each.value, each.unit) == (cell.value, cell.unit) for each in cells)
+        return any((str(each.value), each.unit) == (str(cell.value), cell.unit) for each in cells)
 
     def _read_rows(
         self, source: str, table: str
@@ -222,6 +236,48 @@ class Served:
         for key, place in zip(found.row_keys, found.places, strict=True):
             places[key].append(place)
         return found, places
+
+    def has_bytes_of(self, thens: Sequence[CompleteSet], source: str, uri: str) -> bool:
+        """Whether a document, or a file in its place, has the bytes that it had at one of `thens`.
+
+        False where that is not known.
+        """
+        now = self._bytes(self._set.recorded_at, source, uri)
+        before = {self._bytes(each.recorded_at, source, uri) for each in thens} - {None}
+        if now is not None or not before:
+            return now in before
+        where = is_one_of("sha256", sorted(filter(None, before)))
+        return self._store.count(DOCUMENT_FILES_TABLE, where=where) > 0
+
+    def _read_bytes(self, recorded_at: str, source: str, uri: str) -> str | None:
+        """The hash of a file when a set was recorded: of that second, all manifests agree."""
+        if not recorded_at:
+            return None
+        at = datetime.fromisoformat(recorded_at)
+        found: set[str | None] = set()
+        for moment in (at, at + timedelta(seconds=1)):
+            place = bisect_right(self._manifests, moment, key=itemgetter(0))
+            if not place:
+                return None
+            rows = self._store.read(
+                DOCUMENT_FILES_TABLE,
+                columns=["sha256"],
+                where=f"source = {quoted(source)} AND uri = {quoted(uri)}",
+                version=self._manifests[place - 1][1],
+            )
+            found.update(rows["sha256"].to_pylist() or [None])
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _manifests(self) -> Sequence[tuple[datetime, int]]:
+        """The versions of the manifest of files that are left, with the time of each."""
+        if not self._store.exists(DOCUMENT_FILES_TABLE):
+            return ()
+        return sorted(
+            (at.astimezone(), int(each["version"]))
+            for each in self._store.dataset(DOCUMENT_FILES_TABLE).versions()
+            if isinstance(at := each["timestamp"], datetime)
+        )
 
     def stands(self, span: Span, then: CompleteSet) -> bool:
         """Whether the words stand in their document, or in the file that it was moved to."""
@@ -336,6 +392,8 @@ class _Compared:
     served: Served
     context: AnswerContext
     hashes: Mapping[str, str]
+    thens: Sequence[CompleteSet]
+    """What served when it was given, and when it was compared last."""
 
     @property
     def then(self) -> CompleteSet:
@@ -345,7 +403,15 @@ class _Compared:
         return self.hashes.get(unit_id)
 
     def stands(self, span: Span) -> bool:
-        return self.served.stands(span, self.then)
+        is_of_then = not span.stale_since and self._has_bytes(span.source, span.uri)
+        return is_of_then or self.served.stands(span, self.then)
+
+    def _has_bytes(self, source: str, uri: str) -> bool:
+        return self.served.has_bytes_of(self.thens, source, uri)
+
+    def _is_in_same_file(self, source: str, table: str) -> bool:
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        return bool(mark) and self._has_bytes(source, uri)
 
     def replaced_by(self, span: Span) -> str | None:
         filters = self.context.filters
@@ -354,10 +420,11 @@ class _Compared:
         return None if asks_for_old or is_of_all else self.served.replaced_by(span)
 
     def has_cell(self, cell: Cell) -> bool:
-        return self.served.has_cell(cell)
+        return self._is_in_same_file(cell.source, cell.table) or self.served.has_cell(cell)
 
     def is_same_table(self, source: str, table: str) -> bool:
-        return self.served.is_same_table(source, table, self.then)
+        is_same = self._is_in_same_file(source, table)
+        return is_same or self.served.is_same_table(source, table, self.then)
 
     def is_nowhere(self, name: str) -> bool:
         return self.served.is_nowhere(name, self.context.filters)
