@@ -684,7 +684,9 @@ class Truth:
                 each[2]: unit for each, unit in raw.units.items() if each[:2] == (source, table)
             }
         chosen = [row for row in rows if all(_meets(row, each) for each in plan["where"])]
-        column, key = plan.get("column"), self.keys.get((source, table))
+        key = self.keys.get((source, table))
+        names = [plan.get("column"), *(each["column"] for each in plan["where"])]
+        measured = [units.get(_plain(name)) for name in names if name]
         if plan.get("group_by"):
             groups = {row[_plain(plan["group_by"])] for row in chosen}
             of = {
@@ -693,13 +695,14 @@ class Truth:
                 )
                 for each in groups
             }
-            return sorted(of.items()), units.get(_plain(column)) if column else None
+            return sorted(of.items()), measured
         if plan["operation"] != "rows":
-            return _aggregate(plan, chosen), units.get(_plain(column)) if column else None
+            return _aggregate(plan, chosen), measured
         chosen = _ordered(plan, chosen)
         named = [_plain(each) for each in plan["columns"]] + ([key] if key else [])
         shown = Counter(tuple(str(row[name]) for name in named) for row in chosen)
-        return len(chosen), sorted(shown.items()), [units.get(name) for name in named]
+        units_shown = [*measured, *(units.get(name) for name in named)]
+        return len(chosen), sorted(shown.items()), units_shown
 
 
 def _ordered(plan: Mapping, chosen: list[Record]) -> list[Record]:

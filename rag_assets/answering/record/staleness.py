@@ -58,6 +58,8 @@ TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
+MANIFESTS = 30
+"""Manifests of files in which one is looked for that was moved since."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
@@ -102,6 +104,7 @@ class Served:
         self._assistant = assistant
         self._compared = compared
         self._bytes = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_bytes)
+        self._hash = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_hash)
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
         self._words_of = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
@@ -242,31 +245,35 @@ class Served:
 
         False where that is not known.
         """
-        now = self._bytes(self._set.recorded_at, source, uri)
-        before = {self._bytes(each.recorded_at, source, uri) for each in thens} - {None}
-        if now is not None or not before:
-            return now in before
-        where = is_one_of("sha256", sorted(filter(None, before)))
+        now, before = self._set.recorded_at, {each.recorded_at for each in thens}
+        found = self._bytes(now, source, uri, 1)
+        known = {self._bytes(each, source, uri, MANIFESTS) for each in before} - {None}
+        if found is not None or not known:
+            return found in known
+        where = is_one_of("sha256", sorted(filter(None, known)))
         return self._store.count(DOCUMENT_FILES_TABLE, where=where) > 0
 
-    def _read_bytes(self, recorded_at: str, source: str, uri: str) -> str | None:
-        """The hash of a file when a set was recorded: of that second, all manifests agree."""
+    def _read_bytes(self, recorded_at: str, source: str, uri: str, most: int) -> str | None:
+        """The hash of a file when a set was recorded: of that second, all manifests agree.
+
+        Of a file that was gone by then, the last one is looked for in `most` manifests.
+        """
         if not recorded_at:
             return None
         at = datetime.fromisoformat(recorded_at)
         found: set[str | None] = set()
         for moment in (at, at + timedelta(seconds=1)):
             place = bisect_right(self._manifests, moment, key=itemgetter(0))
-            if not place:
-                return None
-            rows = self._store.read(
-                DOCUMENT_FILES_TABLE,
-                columns=["sha256"],
-                where=f"source = {quoted(source)} AND uri = {quoted(uri)}",
-                version=self._manifests[place - 1][1],
-            )
-            found.update(rows["sha256"].to_pylist() or [None])
+            versions = [version for _, version in self._manifests[:place][-most:]]
+            hashes = (self._hash(each, source, uri) for each in reversed(versions))
+            found.add(next(filter(None, hashes), None))
         return found.pop() if len(found) == 1 else None
+
+    def _read_hash(self, version: int, source: str, uri: str) -> str | None:
+        where = f"source = {quoted(source)} AND uri = {quoted(uri)}"
+        name, columns = DOCUMENT_FILES_TABLE, ["sha256"]
+        rows = self._store.read(name, columns=columns, where=where, version=version)
+        return next(iter(rows["sha256"].to_pylist()), None)
 
     @cached_property
     def _manifests(self) -> Sequence[tuple[datetime, int]]:

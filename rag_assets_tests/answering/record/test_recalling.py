@@ -304,7 +304,6 @@ def test_another_parser_and_other_chunks_of_the_same_file_tell_nobody(made):
     made.write("pins.md", pins.replace("70", "71"))
     recalled(made, "other")
     assert {each.before.answer.question for each in told(made)} >= {*questions[:2]}
-    assert STIFFNESS not in {each.before.answer.question for each in told(made)}
 
 
 def test_a_moved_file_with_a_table_tells_nobody(made):
