@@ -394,9 +394,9 @@ def true_changes(run: Run, *, changes: int, kills: int) -> Iterator[Bound]:
             flush=True,
         )
         for each in sorted(wanted_now - {*told})[:6]:
-            show("missed", run, run.kept[each], truth)
+            show("missed", run, run.kept[each])
         for each in sorted({*told} - touched - later)[:6]:
-            show("false", run, run.kept[each], truth)
+            show("false", run, run.kept[each])
     print(f"changes: {dict(made)}; {alike} affected answers said the same")
     yield equal("true changes", sum(made.values()), changes)
     yield at_least("answers affected by them", found + missed, 200)
@@ -429,7 +429,7 @@ def rolled_back(run: Run, affected: Sequence[KeptAnswer]) -> set[str]:
     return asked
 
 
-def show(what: str, run: Run, kept: KeptAnswer, truth: Truth) -> None:
+def show(what: str, run: Run, kept: KeptAnswer) -> None:
     """Print an answer that the recall and the sources judge otherwise."""
     print(f"  {what}: {kept.answer.question} ({kept.context.user}, {kept.context.filters})")
     for line in kept.answer.sentences:
@@ -487,7 +487,7 @@ def same_changes(run: Run, *, changes: int) -> Iterator[Bound]:
         run.newest()
         run.open()
         for answer_id, _, _ in new[:6]:
-            show("false", run, run.newest().get(answer_id) or read(run, answer_id), None)
+            show("false", run, run.newest().get(answer_id) or read(run, answer_id))
     print(f"changes of nothing: {dict(made)}")
     yield at_least("changes of nothing", sum(made.values()), changes)
     yield equal("told of a change of nothing", len(told), 0)
@@ -591,7 +591,8 @@ def main() -> None:
         run.open()
         newest = run.newest()
         print(
-            f"{len(newest):,} answers: {dict(Counter(each.answer.outcome for each in newest.values()))}"
+            f"{len(newest):,} answers: "
+            f"{dict(Counter(each.answer.outcome for each in newest.values()))}"
         )
         cited = Counter(
             type(one).__name__ for each in newest.values() for one in each.answer.citations

@@ -276,7 +276,7 @@ class World:
             with closing(sqlite3.connect(self.home / f"{source}.sqlite")) as database:
                 for table in _names_of(database, source):
                     columns = database.execute(f'PRAGMA table_info("{table}")').fetchall()
-                    self.keys |= {(source, table): each[1] for each in columns if each[5]}
+                    [self.keys[source, table]] = [each[1] for each in columns if each[5]]
 
     def put(self, sheet: Sheet) -> None:
         self.sheets[sheet.uri] = sheet
@@ -575,9 +575,9 @@ class Truth:
         filters = kept.context.filters
         asks_all = filters is not None and filters.versions == "all"
         plan = self.plans.get(kept.answer.question)
-        if plan is not None and self._is_told(plan, kept):
-            if self._result(plan, self.before) != self._result(plan, self.after):
-                return True
+        told = plan if plan is not None and self._is_told(plan, kept) else None
+        if told and self._result(told, self.before) != self._result(told, self.after):
+            return True
         for sentence in kept.answer.sentences:
             is_computed = any(isinstance(each, Computed) for each in sentence.citations)
             for each in sentence.citations:

@@ -2,9 +2,9 @@
 
 A sentence is touched where one of its citations is:
 
-- words of a document that are no longer in it, nor in the file that it was moved to; or that are
-  not in the version that took its place. Other chunks and another parser change no words: a file
-  with the bytes of then says what it said;
+- words of a document, or a cell of a table in it, that are no longer there, nor in the file that it
+  was moved to; or that are not in the version that took its place. Other chunks and another parser
+  change nothing: a file with the bytes of then says what it said;
 - a cell, if the row of its key has another value or unit there, or is gone;
 - rows, those told one by one too, a computed value and an absence, if a row of their table came,
   changed or went and their plan gives something else now; an absence from the whole index, if the
@@ -17,7 +17,7 @@ definition.
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ from rag_assets.citations.kinds import Cell, PlanCitation, Rows, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.versions import IndexedFamilies, indexed_families
+from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies, indexed_families
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
@@ -104,6 +104,7 @@ class Served:
         self._assistant = assistant
         self._compared = compared
         self._bytes = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_bytes)
+        self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
         self._hash = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_hash)
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
@@ -347,14 +348,45 @@ class Served:
 
     def replaced_by(self, span: Span) -> str | None:
         """The version that took the place of a document since, if it does not have the words."""
-        document = span.source, span.uri
-        if span.is_superseded or document not in self._families.superseded:
+        newest = None if span.is_superseded else self._newest_of(span.source, span.uri)
+        if newest is None or comparable(span.text) in self._words_of(newest.source, newest.uri):
             return None
-        family = self._families.by_document[document].family
+        return newest.uri
+
+    def _newest_of(self, source: str, uri: str) -> DocumentOfFamily | None:
+        """The newest version of a document that is superseded."""
+        if (source, uri) not in self._families.superseded:
+            return None
+        family = self._families.by_document[source, uri].family
         places = [each for each in self._families.members if each.family == family]
-        newest = max(places, key=lambda each: -1 if each.place is None else each.place)
-        has_words = comparable(span.text) in self._words_of(newest.source, newest.uri)
-        return None if has_words else newest.uri
+        return max(places, key=lambda each: -1 if each.place is None else each.place)
+
+    def table_replaced_by(
+        self, source: str, table: str, row_key: str | None, then: CompleteSet
+    ) -> str | None:
+        """The version whose document took the place of one since, without a row of its table."""
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        newest = self._newest_of(source, uri) if mark else None
+        if newest is None or self._assistant is None or (source, uri) in self._replaced(then):
+            return None
+        catalogue = self._assistant.catalogue
+        if (info := catalogue.find(source, table)) is None:
+            return None
+        texts = catalogue.texts(info).select([each.name for each in info.columns]).to_pylist()
+        rows = [" ".join(filter(None, row.values())) for row in texts]
+        said = rows if row_key is None else rows[int(row_key) - 1 : int(row_key)]
+        heads = (part for each in info.columns for part in (each.heading, each.unit) if part)
+        words = self._words_of(newest.source, newest.uri)
+        return None if all(comparable(each) in words for each in (*said, *heads)) else newest.uri
+
+    def _replaced(self, then: CompleteSet) -> Collection[tuple[str, str]]:
+        """The documents that were superseded then, as far as that is known."""
+        families = then.families
+        return self._were_replaced(families) if families and holds(self._store, families) else ()
+
+    def _read_replaced(self, families: Pin) -> Collection[tuple[str, str]]:
+        units = self._set.documents or self._set.joint
+        return indexed_families(self._store, families=families, units=units).superseded
 
     def superseded_among(self, unit_ids: Sequence[str]) -> set[str]:
         """Those of `unit_ids` that are in documents which newer versions have replaced."""
@@ -421,10 +453,15 @@ class _Compared:
         return bool(mark) and self._has_bytes(source, uri)
 
     def replaced_by(self, span: Span) -> str | None:
+        return None if self._asks_for_old else self.served.replaced_by(span)
+
+    @property
+    def _asks_for_old(self) -> bool:
         filters = self.context.filters
-        asks_for_old = filters is not None and (filters.as_of or filters.versions == "all")
         is_of_all = self.context.conditions.versions == "all"
-        return None if asks_for_old or is_of_all else self.served.replaced_by(span)
+        return is_of_all or (
+            filters is not None and bool(filters.as_of or filters.versions == "all")
+        )
 
     def has_cell(self, cell: Cell) -> bool:
         return self._is_in_same_file(cell.source, cell.table) or self.served.has_cell(cell)
@@ -432,6 +469,11 @@ class _Compared:
     def is_same_table(self, source: str, table: str) -> bool:
         is_same = self._is_in_same_file(source, table)
         return is_same or self.served.is_same_table(source, table, self.then)
+
+    def table_replaced_by(self, source: str, table: str, row_key: str | None) -> str | None:
+        if self._asks_for_old:
+            return None
+        return self.served.table_replaced_by(source, table, row_key, self.then)
 
     def is_nowhere(self, name: str) -> bool:
         return self.served.is_nowhere(name, self.context.filters)

@@ -330,3 +330,21 @@ def test_a_number_that_is_a_text_at_the_source_is_the_same(made):
 
     done = recalled(made)
     assert (done.compared, done.touched) == (1, 0)
+
+
+def test_a_table_in_a_document_that_is_superseded_is_told(made):
+    made.write("pins_v1.md", PINS.format(70))
+    recalled(made)
+    changed = ask(made, "What is the torque of the hinge pin 7?")
+    same = ask(made, "What is the torque of the shaft 8?")
+    outcomes = [one(answers_of(made.store), each).answer.outcome for each in (changed, same)]
+    assert outcomes == ["computed", "computed"]
+    made.write("pins_v2.md", PINS.format(77))
+
+    assert recalled(made).told == 1
+    [notice] = told(made)
+    assert notice.before.answer_id == changed
+    assert "pins_v2.md" in notice.touched[0].why
+    made.write("other.md", "# Other\n\nNothing of pins.\n")
+    done = recalled(made)
+    assert (done.touched, done.told) == (0, 0)
