@@ -67,6 +67,13 @@ class ServedNow(Protocol):
         """Whether a table has the rows of then."""
         ...
 
+    def table_replaced_by(self, source: str, table: str, row_key: str | None) -> str | None:
+        """The version that took the place of the document that a table stands in.
+
+        None for other tables, and where it has the row too, or all rows if no key is given.
+        """
+        ...
+
     def is_nowhere(self, name: str) -> bool:
         """Whether no unit of the index holds a name."""
         ...
@@ -341,7 +348,10 @@ class Cell(UnitCitation):
             return None
         found = now.text_hash(self.unit_id)
         is_same = found is not None and self.text_hash in (None, found)
-        return None if is_same or now.has_cell(self) else f"{self.place}: it changed or is gone"
+        if not (is_same or now.has_cell(self)):
+            return f"{self.place}: it changed or is gone"
+        newer = now.table_replaced_by(self.source, self.table, self.row_key)
+        return f"{self.place}: {newer} takes its place, with another one" if newer else None
 
 
 def cited_row(cells: Sequence[Cell], text: str = "") -> CitedRow:
@@ -615,9 +625,11 @@ class Absence(PlanCitation):
 
 
 def _why_plan(citation: Rows | Computed, rows: Rows, now: ServedNow) -> str | None:
-    if now.is_same_table(rows.source, rows.table) or now.gives_the_same(citation):
-        return None
-    return f"{rows.source}/{rows.table}: its rows changed"
+    place = f"{rows.source}/{rows.table}"
+    if not (now.is_same_table(rows.source, rows.table) or now.gives_the_same(citation)):
+        return f"{place}: its rows changed"
+    newer = now.table_replaced_by(rows.source, rows.table, None)
+    return f"{place}: {newer} takes its place, with other rows" if newer else None
 
 
 _SPOKEN = {

@@ -68,7 +68,7 @@ class Prepared:
             "recalls": kept.context.recalls,
         }
         self.units = [(kept.answer_id, *unit) for unit in units_of(answer)]
-        self.tables = [(kept.answer_id, *table) for table in tables_of(answer)]
+        self.tables = [(kept.answer_id, *table) for table in tables_of(kept)]
 
 
 def text_of(answer: Answer) -> str:
@@ -85,10 +85,15 @@ def units_of(answer: Answer) -> Iterator[tuple[str, str | None, bool]]:
             yield shown.unit_id, shown.text_hash, False
 
 
-def tables_of(answer: Answer) -> set[tuple[str, str]]:
-    """Source and name of each table that an answer rests on by the plan of a citation."""
-    plans = (each.plan for each in answer.citations if isinstance(each, PlanCitation))
-    return {(str(plan["source"]), str(plan["table"])) for plan in plans if plan}
+def tables_of(kept: KeptAnswer) -> set[tuple[str, str]]:
+    """Source and name of each table that an answer rests on by a plan."""
+    cited = kept.answer.citations
+    plans = (each.plan for each in cited if isinstance(each, PlanCitation))
+    return {
+        (str(plan["source"]), str(plan.get("table")))
+        for plan in (*plans, kept.context.plan)
+        if plan and "source" in plan
+    }
 
 
 def select(

@@ -2,9 +2,11 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.condensation.conversation import Turn
@@ -21,11 +23,17 @@ from rag_assets.answering.record.kept import (
     cost_of,
     new_id,
 )
+from rag_assets.answering.record.staleness import told_rows
+from rag_assets.citations.kinds import PlanCitation
 from rag_assets.config import Config, RetrieverName
 from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets.store import purges as purges_of
 from rag_assets.store.records_file import is_damage
+from rag_assets.table_lookup.arm import narrowed
+from rag_assets.table_lookup.looking_up import look_up
+from rag_assets.table_lookup.plans.plan import plan_to_json
+from rag_assets.table_lookup.verifying import verify_again
 
 if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
@@ -57,9 +65,25 @@ def keep_asked(
         user=user,
         access=assistant.access,
         history=tuple(turn.question for turn in said),
+        plan=plan_of(assistant, answer, filters),
         cost=cost_of(answer),
     )
     return keep(assistant.store, assistant.config, answer, context, purges=assistant.purges)
+
+
+def plan_of(
+    assistant: "Assistant", answer: Answer, filters: "Filters | None"
+) -> Mapping[str, JsonValue] | None:
+    """The plan of an answer that tells rows one by one: its sentences cite their cells alone."""
+    is_of_rules = answer.outcome == "computed" and not answer.planned_as
+    if not is_of_rules or any(isinstance(each, PlanCitation) for each in answer.citations):
+        return None
+    asked, tables = answer.read_as or answer.question, narrowed(assistant.catalogue, filters)
+    looked = look_up(asked, tables, in_documents=False, suggests=False)  # it is remembered
+    if looked.outcome != "answered" or looked.plan is None:
+        return None
+    plan = plan_to_json(looked.plan)
+    return plan if verify_again(told_rows(answer, plan), tables) == "same" else None
 
 
 def keep(

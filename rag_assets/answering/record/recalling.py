@@ -24,9 +24,10 @@ from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import AnswerModels, Assistant, open_models
 from rag_assets.answering.record.answer_rows import Prepared
 from rag_assets.answering.record.database import AnswersFile, answers_of
+from rag_assets.answering.record.keeping import plan_of
 from rag_assets.answering.record.kept import KeptAnswer, context_of, cost_of, new_id
 from rag_assets.answering.record.notices import Notices, kept_of, write
-from rag_assets.answering.record.staleness import Served, TouchedSentence, comparable
+from rag_assets.answering.record.staleness import Compared, Served, TouchedSentence, comparable
 from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, PlanCitation, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import NOBODY, Config
@@ -159,6 +160,7 @@ class _Recall:
         self._file, self._log = file, log
         self._purges = purges_of.count(store.root)
         self._seen: dict[tuple[str, ...] | None, Served | None] = {}
+        self._compared: Compared = (None, "")
 
     def run(self) -> Recalled:
         started, last = perf_counter(), self._last()
@@ -172,6 +174,7 @@ class _Recall:
         if served is None:
             return Recalled(why_not="nothing serves yet")
         rules = Notices(self._file).watched()
+        self._compared = self._set_of(last), last.answer_id
         wanted = sorted({*self._resting_on_changes(served, last, after), *rules})
         touched = told = asked = 0
         examples: list[tuple[str, str]] = []
@@ -207,7 +210,9 @@ class _Recall:
         for groups, answers in by_groups.items():
             if groups not in self._seen:
                 view = plain.seen_by(Access(None if groups is None else frozenset(groups)))
-                self._seen[groups] = Served.now(self._store, self._config, assistant=view)
+                self._seen[groups] = Served.now(
+                    self._store, self._config, assistant=view, compared=self._compared
+                )
             served = self._seen[groups]
             yield from zip(answers, served.touched_of(answers) if served else [], strict=False)
 
@@ -248,7 +253,7 @@ class _Recall:
         self, connection: sqlite3.Connection, served: Served, last: _Last, after: str
     ) -> Iterator[str]:
         """The answers whose plans run on tables with other rows than when they were compared."""
-        before = self._set_of(last)
+        before, _ = self._compared
         tables = connection.execute(
             f"SELECT source, name, answer_id FROM tables JOIN ({_NEWEST}) USING (answer_id) "
             "ORDER BY source, name",
@@ -314,6 +319,7 @@ class _Recall:
                 user=kept.context.user,
                 access=assistant.access,
                 history=kept.context.history,
+                plan=plan_of(assistant, answer, kept.context.filters),
                 cost=cost_of(answer),
             ),
             recalls=kept.answer_id,
@@ -423,7 +429,7 @@ def _computed_again(assistant: Assistant, kept: KeptAnswer) -> Answer | None:
     plans: dict[str, Mapping[str, JsonValue]] = {}
     for sentence in kept.answer.sentences:
         cited = (each.plan for each in sentence.citations if isinstance(each, PlanCitation))
-        plan = next(filter(None, cited), None)
+        plan = next(filter(None, cited), kept.context.plan)
         if plan is None:
             return None
         plans[canonical_json(plan)] = plan

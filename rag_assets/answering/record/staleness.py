@@ -2,32 +2,40 @@
 
 A sentence is touched where one of its citations is:
 
-- words of a document that are no longer in it, nor in the file that it was moved to; or that are
-  not in the version that took its place. Other chunks and another parser change no words;
+- words of a document, or a cell of a table in it, that are no longer there, nor in the file that it
+  was moved to; or that are not in the version that took its place. Other chunks and another parser
+  change nothing: a file with the bytes of then says what it said;
 - a cell, if the row of its key has another value or unit there, or is gone;
-- rows, a computed value and an absence, if a row of their table came, changed or went and their
-  plan gives something else now; an absence from the whole index, if the name is there now.
+- rows, those told one by one too, a computed value and an absence, if a row of their table came,
+  changed or went and their plan gives something else now; an absence from the whole index, if the
+  name is there now.
 
 What is compared with is what serves now. `recalling` tells people of these sentences, by the same
 definition.
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
+from pydantic import JsonValue
+
+from rag_assets.answering.answer import Answer
 from rag_assets.answering.record.answer_rows import units_of
 from rag_assets.answering.record.kept import AnswerContext, KeptAnswer
-from rag_assets.citations.kinds import Cell, PlanCitation, Span
+from rag_assets.citations.kinds import Cell, PlanCitation, Rows, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.versions import IndexedFamilies, indexed_families
-from rag_assets.schemas import slice_of
+from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies, indexed_families
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
@@ -42,10 +50,16 @@ if TYPE_CHECKING:
 
 RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
+Compared: TypeAlias = tuple[CompleteSet | None, str]
+"""What served when answers were compared last, and the last of these."""
+IN_DOCUMENT = "#"
+"""Stands in the name of a table inside a document, between its URI and its place."""
 TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
+MANIFESTS = 30
+"""Manifests of files in which one is looked for that was moved since."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
@@ -75,17 +89,23 @@ class Served:
         *,
         run_again: RunsTheSame | None = None,
         assistant: "Assistant | None" = None,
+        compared: Compared = (None, ""),
     ) -> None:
         """Compare with the tables of `complete_set`.
 
         Without `run_again`, a plan counts as stale once any row of its table changed. Without
         `assistant`, who searches what serves as somebody sees it, nobody can tell that a document
-        was moved, or that a name is still nowhere.
+        was moved, or that a name is still nowhere. `compared` is with what answers up to an id were
+        compared before.
         """
         self._store = store
         self._set = complete_set
         self._run_again = run_again
         self._assistant = assistant
+        self._compared = compared
+        self._bytes = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_bytes)
+        self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
+        self._hash = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_hash)
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
         self._words_of = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
@@ -100,6 +120,7 @@ class Served:
         *,
         run_again: RunsTheSame | None = None,
         assistant: "Assistant | None" = None,
+        compared: Compared = (None, ""),
     ) -> "Served | None":
         """What answers queries, to `assistant` if it is given; None where nothing does yet.
 
@@ -123,7 +144,8 @@ class Served:
         def runs_the_same(citation: PlanCitation) -> bool:
             return verify_again(citation, asked.catalogue) == "same"
 
-        return cls(store, found, run_again=run_again or runs_the_same, assistant=asked)
+        again = run_again or runs_the_same
+        return cls(store, found, run_again=again, assistant=asked, compared=compared)
 
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
@@ -136,23 +158,28 @@ class Served:
         return [tuple(self._touched(each, hashes)) for each in kept]
 
     def _touched(self, kept: KeptAnswer, hashes: Mapping[str, str]) -> Iterator[TouchedSentence]:
-        now = _Compared(self, kept.context, hashes)
+        last, last_id = self._compared
+        sets = (kept.context.conditions.complete_set, last if kept.answer_id <= last_id else None)
+        now = _Compared(self, kept.context, hashes, [each for each in sets if each])
+        plan = kept.context.plan
+        told = (told_rows(kept.answer, plan),) if plan else ()
         for place, sentence in enumerate(kept.answer.sentences, start=1):
-            reasons = (each.why_stale(now) for each in sentence.citations)
+            reasons = (each.why_stale(now) for each in (*sentence.citations, *told))
             if why := next(filter(None, reasons), None):
                 yield TouchedSentence(place, sentence.text, why)
+            told = ()  # that they are all of them is told once
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         """Whether the plan of `citation` gives the same now."""
         return self._run_again is not None and self._run_again(citation)
 
     def is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
-        """Whether a table has the rows of then.
+        """Whether a table, of a source or inside a document, has the rows of then.
 
         Where the version of then is gone, it counts as another if any table changed since.
         """
         before, after = then.table_rows or then.joint, self._set.table_rows or self._set.joint
-        if _version(before) == _version(after):
+        if IN_DOCUMENT not in table and _version(before) == _version(after):
             return True
         if not holds(self._store, then.joint):
             return False
@@ -160,9 +187,10 @@ class Served:
         return ids[0] == ids[1]
 
     def _read_row_ids(self, pin: Pin, source: str, table: str) -> frozenset[str]:
-        rows = self._store.read(
-            pin.table, columns=["unit_id"], where=_of_table(source, table), version=pin.version
-        )
+        """The units of a table: its rows, or all of the document that it stands in."""
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        where = _of_document(source, uri) if mark else _of_table(source, table)
+        rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
         return frozenset(rows["unit_id"].to_pylist())
 
     def hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
@@ -193,7 +221,7 @@ class Served:
         catalogue = self._assistant.catalogue
         of_key = at_places(found, catalogue, places.get(cell.row_key, []))
         cells = citing.cells(of_key, catalogue, column)
-        return any((each.value, each.unit) == (cell.value, cell.unit) for each in cells)
+        return any((str(each.value), each.unit) == (str(cell.value), cell.unit) for each in cells)
 
     def _read_rows(
         self, source: str, table: str
@@ -212,6 +240,52 @@ class Served:
         for key, place in zip(found.row_keys, found.places, strict=True):
             places[key].append(place)
         return found, places
+
+    def has_bytes_of(self, thens: Sequence[CompleteSet], source: str, uri: str) -> bool:
+        """Whether a document, or a file in its place, has the bytes that it had at one of `thens`.
+
+        False where that is not known.
+        """
+        now, before = self._set.recorded_at, {each.recorded_at for each in thens}
+        found = self._bytes(now, source, uri, 1)
+        known = {self._bytes(each, source, uri, MANIFESTS) for each in before} - {None}
+        if found is not None or not known:
+            return found in known
+        where = is_one_of("sha256", sorted(filter(None, known)))
+        return self._store.count(DOCUMENT_FILES_TABLE, where=where) > 0
+
+    def _read_bytes(self, recorded_at: str, source: str, uri: str, most: int) -> str | None:
+        """The hash of a file when a set was recorded: of that second, all manifests agree.
+
+        Of a file that was gone by then, the last one is looked for in `most` manifests.
+        """
+        if not recorded_at:
+            return None
+        at = datetime.fromisoformat(recorded_at)
+        found: set[str | None] = set()
+        for moment in (at, at + timedelta(seconds=1)):
+            place = bisect_right(self._manifests, moment, key=itemgetter(0))
+            versions = [version for _, version in self._manifests[:place][-most:]]
+            hashes = (self._hash(each, source, uri) for each in reversed(versions))
+            found.add(next(filter(None, hashes), None))
+        return found.pop() if len(found) == 1 else None
+
+    def _read_hash(self, version: int, source: str, uri: str) -> str | None:
+        where = f"source = {quoted(source)} AND uri = {quoted(uri)}"
+        name, columns = DOCUMENT_FILES_TABLE, ["sha256"]
+        rows = self._store.read(name, columns=columns, where=where, version=version)
+        return next(iter(rows["sha256"].to_pylist()), None)
+
+    @cached_property
+    def _manifests(self) -> Sequence[tuple[datetime, int]]:
+        """The versions of the manifest of files that are left, with the time of each."""
+        if not self._store.exists(DOCUMENT_FILES_TABLE):
+            return ()
+        return sorted(
+            (at.astimezone(), int(each["version"]))
+            for each in self._store.dataset(DOCUMENT_FILES_TABLE).versions()
+            if isinstance(at := each["timestamp"], datetime)
+        )
 
     def stands(self, span: Span, then: CompleteSet) -> bool:
         """Whether the words stand in their document, or in the file that it was moved to."""
@@ -274,14 +348,45 @@ class Served:
 
     def replaced_by(self, span: Span) -> str | None:
         """The version that took the place of a document since, if it does not have the words."""
-        document = span.source, span.uri
-        if span.is_superseded or document not in self._families.superseded:
+        newest = None if span.is_superseded else self._newest_of(span.source, span.uri)
+        if newest is None or comparable(span.text) in self._words_of(newest.source, newest.uri):
             return None
-        family = self._families.by_document[document].family
+        return newest.uri
+
+    def _newest_of(self, source: str, uri: str) -> DocumentOfFamily | None:
+        """The newest version of a document that is superseded."""
+        if (source, uri) not in self._families.superseded:
+            return None
+        family = self._families.by_document[source, uri].family
         places = [each for each in self._families.members if each.family == family]
-        newest = max(places, key=lambda each: -1 if each.place is None else each.place)
-        has_words = comparable(span.text) in self._words_of(newest.source, newest.uri)
-        return None if has_words else newest.uri
+        return max(places, key=lambda each: -1 if each.place is None else each.place)
+
+    def table_replaced_by(
+        self, source: str, table: str, row_key: str | None, then: CompleteSet
+    ) -> str | None:
+        """The version whose document took the place of one since, without a row of its table."""
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        newest = self._newest_of(source, uri) if mark else None
+        if newest is None or self._assistant is None or (source, uri) in self._replaced(then):
+            return None
+        catalogue = self._assistant.catalogue
+        if (info := catalogue.find(source, table)) is None:
+            return None
+        texts = catalogue.texts(info).select([each.name for each in info.columns]).to_pylist()
+        rows = [" ".join(filter(None, row.values())) for row in texts]
+        said = rows if row_key is None else rows[int(row_key) - 1 : int(row_key)]
+        heads = (part for each in info.columns for part in (each.heading, each.unit) if part)
+        words = self._words_of(newest.source, newest.uri)
+        return None if all(comparable(each) in words for each in (*said, *heads)) else newest.uri
+
+    def _replaced(self, then: CompleteSet) -> Collection[tuple[str, str]]:
+        """The documents that were superseded then, as far as that is known."""
+        families = then.families
+        return self._were_replaced(families) if families and holds(self._store, families) else ()
+
+    def _read_replaced(self, families: Pin) -> Collection[tuple[str, str]]:
+        units = self._set.documents or self._set.joint
+        return indexed_families(self._store, families=families, units=units).superseded
 
     def superseded_among(self, unit_ids: Sequence[str]) -> set[str]:
         """Those of `unit_ids` that are in documents which newer versions have replaced."""
@@ -326,6 +431,8 @@ class _Compared:
     served: Served
     context: AnswerContext
     hashes: Mapping[str, str]
+    thens: Sequence[CompleteSet]
+    """What served when it was given, and when it was compared last."""
 
     @property
     def then(self) -> CompleteSet:
@@ -335,25 +442,51 @@ class _Compared:
         return self.hashes.get(unit_id)
 
     def stands(self, span: Span) -> bool:
-        return self.served.stands(span, self.then)
+        is_of_then = not span.stale_since and self._has_bytes(span.source, span.uri)
+        return is_of_then or self.served.stands(span, self.then)
+
+    def _has_bytes(self, source: str, uri: str) -> bool:
+        return self.served.has_bytes_of(self.thens, source, uri)
+
+    def _is_in_same_file(self, source: str, table: str) -> bool:
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        return bool(mark) and self._has_bytes(source, uri)
 
     def replaced_by(self, span: Span) -> str | None:
+        return None if self._asks_for_old else self.served.replaced_by(span)
+
+    @property
+    def _asks_for_old(self) -> bool:
         filters = self.context.filters
-        asks_for_old = filters is not None and (filters.as_of or filters.versions == "all")
         is_of_all = self.context.conditions.versions == "all"
-        return None if asks_for_old or is_of_all else self.served.replaced_by(span)
+        return is_of_all or (
+            filters is not None and bool(filters.as_of or filters.versions == "all")
+        )
 
     def has_cell(self, cell: Cell) -> bool:
-        return self.served.has_cell(cell)
+        return self._is_in_same_file(cell.source, cell.table) or self.served.has_cell(cell)
 
     def is_same_table(self, source: str, table: str) -> bool:
-        return self.served.is_same_table(source, table, self.then)
+        is_same = self._is_in_same_file(source, table)
+        return is_same or self.served.is_same_table(source, table, self.then)
+
+    def table_replaced_by(self, source: str, table: str, row_key: str | None) -> str | None:
+        if self._asks_for_old:
+            return None
+        return self.served.table_replaced_by(source, table, row_key, self.then)
 
     def is_nowhere(self, name: str) -> bool:
         return self.served.is_nowhere(name, self.context.filters)
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         return self.served.gives_the_same(citation)
+
+
+def told_rows(answer: Answer, plan: Mapping[str, JsonValue]) -> Rows:
+    """The rows that an answer tells one by one, as all that a plan selects."""
+    cells = (each for each in answer.citations if isinstance(each, Cell))
+    keys = tuple(dict.fromkeys(cell.row_key for cell in cells))
+    return Rows(str(plan["source"]), str(plan["table"]), plan, keys, len(keys))
 
 
 def comparable(text: str) -> str:

@@ -1,6 +1,7 @@
 """Whoever was told what the sources no longer say is told so, exactly once."""
 
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
@@ -16,9 +17,11 @@ from rag_assets.operations.erasure.kept_answers import answers_by, erase
 from rag_assets.operations.serving_index.promotion import promote
 from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.store import serving_pointer
+from rag_assets_testing.documents.making import report
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.answering.project import beams_and_springs
 
+PINS = "# Pins\n\n| Pin | Torque [Nm] |\n| --- | --- |\n| hinge pin 7 | {0} |\n| shaft 8 | 5 |\n"
 STIFFNESS = "What is the stiffness of the spring?"
 SPRING = (
     "# Springs\n\nA spring stores energy. Its stiffness is {0} N/mm at room temperature. "
@@ -41,8 +44,8 @@ def ask(made, question, *, user="anna", **options):
     return kept
 
 
-def recalled(made):
-    refresh(made.config)
+def recalled(made, variant="default"):
+    refresh(made.config, variant=variant)
     return recall(made.store, made.config, log=print)
 
 
@@ -229,3 +232,119 @@ def test_a_watched_number_is_told_beyond_its_tolerance(made):
     made.execute("UPDATE alloys SET density = density * 1.5")
     assert recalled(made).told == 1
     assert Notices(file).unwatch(answer_id)
+
+
+def test_the_highest_is_told_once_another_row_is_higher(made):
+    answer_id = ask(made, "Which alloy has the highest density?")
+    kept = one(answers_of(made.store), answer_id)
+    assert "Invar" in kept.answer.sentences[0].text
+    assert {each.kind for each in kept.answer.citations} == {"cell"}
+    made.execute("INSERT INTO alloys VALUES (4, 'Lead', 3.1)")
+    assert recalled(made).told == 0
+
+    made.execute("UPDATE alloys SET density = 11.3 WHERE id = 4")
+    assert recalled(made).told == 1
+    [notice] = told(made)
+    assert notice.after is not None
+    assert "Lead" in notice.after.answer.sentences[0].text
+    assert notice.after.context.plan == kept.context.plan
+    assert recalled(made).told == 0
+
+
+def test_a_cell_of_a_table_inside_a_document_is_told(made):
+    made.write("pins.md", PINS.format(70))
+    recalled(made)
+    single = ask(made, "What is the torque of the hinge pin 7?")
+    most = ask(made, "What is the mean torque of the pins?")
+    outcomes = [one(answers_of(made.store), each).answer.outcome for each in (single, most)]
+    assert outcomes == ["computed", "computed"]
+    made.write("pins.md", PINS.format(77))
+
+    assert recalled(made).told == 2
+    assert {each.before.answer_id for each in told(made)} == {single, most}
+
+
+def test_words_of_several_documents_are_gone_with_the_last_of_them(made):
+    words = "# {0}\n\nOnly trained staff may work on this machine.\n"
+    for name in ("press", "saw"):
+        made.write(f"{name}.md", words.format(name))
+    recalled(made)
+    ask(made, "Who may work on this machine?")
+    made.write("press.md", "# press\n\nIt is out of order.\n")
+    recalled(made)
+    made.write("saw.md", words.format("saw").replace("Only trained", "All"))
+
+    assert recalled(made).told == 1
+
+
+def test_another_parser_and_other_chunks_of_the_same_file_tell_nobody(made):
+    other = "{parser: pdfium, chunking: fixed_256, model: minilm}"
+    text = made.file.read_text()
+    text = text.replace("variants:", "chunkings: {small: {size: 24, overlap: 0}}\nvariants:")
+    chunked = other.replace("fixed_256", "small").replace("pdfium", "pymupdf")
+    made.file.write_text(text.replace("evaluation:", f"  other: {chunked}\nevaluation:"))
+    pins = PINS.format(70).replace("# Pins", "# Pins\n\nThese pins bear loads.")
+    made.write("pins.md", pins)
+    report(made.documents / "plates.pdf")
+    recalled(made)
+    questions = (
+        "What is the torque of the hinge pin 7?",
+        "What is the mean torque of the pins?",
+        "What is the yield strength of S690?",
+        "How was the plate loaded?",
+        STIFFNESS,
+    )
+    for question in questions:
+        ask(made, question)
+    refresh(made.config, variant="other")
+    promote(made.store, made.config, "other", override="a test", log=print)
+
+    done = recall(made.store, made.config, log=print)
+    assert (done.compared, done.touched, done.told) == (5, 0, 0)
+    made.write("pins.md", pins.replace("70", "71"))
+    recalled(made, "other")
+    assert {each.before.answer.question for each in told(made)} >= {*questions[:2]}
+
+
+def test_a_moved_file_with_a_table_tells_nobody(made):
+    made.write("pins.md", PINS.format(70))
+    recalled(made)
+    ask(made, "What is the torque of the hinge pin 7?")
+    time.sleep(1)  # that a set was recorded is noted to the second
+    (made.documents / "old").mkdir()
+    (made.documents / "pins.md").rename(made.documents / "old" / "bolts.md")
+
+    done = recalled(made)
+    assert (done.touched, done.told) == (0, 0)
+
+
+def test_a_number_that_is_a_text_at_the_source_is_the_same(made):
+    made.execute("CREATE TABLE steels (id INTEGER PRIMARY KEY, name TEXT, number TEXT, mass REAL)")
+    made.execute("INSERT INTO steels VALUES (1, 'S355', '1.0577', 2), (2, 'S690', '1.8931', 3)")
+    made.file.write_text(made.file.read_text().replace("[alloys,", "[alloys, steels,"))
+    recalled(made)
+    ask(made, "steel S355 1.0577 name number mass, anything else")
+    made.file.write_text(
+        made.file.read_text().replace("fixed_256, model", "fixed_256, serializer: json, model")
+    )
+
+    done = recalled(made)
+    assert (done.compared, done.touched) == (1, 0)
+
+
+def test_a_table_in_a_document_that_is_superseded_is_told(made):
+    made.write("pins_v1.md", PINS.format(70))
+    recalled(made)
+    changed = ask(made, "What is the torque of the hinge pin 7?")
+    same = ask(made, "What is the torque of the shaft 8?")
+    outcomes = [one(answers_of(made.store), each).answer.outcome for each in (changed, same)]
+    assert outcomes == ["computed", "computed"]
+    made.write("pins_v2.md", PINS.format(77))
+
+    assert recalled(made).told == 1
+    [notice] = told(made)
+    assert notice.before.answer_id == changed
+    assert "pins_v2.md" in notice.touched[0].why
+    made.write("other.md", "# Other\n\nNothing of pins.\n")
+    done = recalled(made)
+    assert (done.touched, done.told) == (0, 0)
