@@ -261,6 +261,38 @@ def test_judges_compare_answers_with_and_without_sources(built, tmp_path):
     assert any("[1]" in text.rpartition("<answer-")[2] for text in shown if "<answer-" in text)
 
 
+def test_a_model_that_does_not_know_is_judged_and_has_not_failed(built, tmp_path):
+    """P1, table 5: without sources it says that it does not know, and gets the lowest score."""
+
+    def knows_nothing(body: dict) -> Behaviour:
+        if "from what you know" in body["messages"][0]["content"]:
+            return answers("I do not know.")
+        return says(body)
+
+    def scores(body: dict) -> Behaviour:
+        body["messages"][-1]["content"] = body["messages"][-1]["content"].replace("salt?", "")
+        return judges(body)
+
+    with (
+        played(built, knows_nothing, tmp_path) as (writing, _),
+        judged(writing, scores, tmp_path) as (config, judge),
+    ):
+        record = run_answer_experiment(Store.of(config), config, "rag_or_not", log=print)
+        shown = [body["messages"][-1]["content"] for body in judge.requests]
+    memory, sources = record.arms
+    assert memory.numbers["answered"].mean == 0
+    assert memory.failed == 0
+    name = "j/answer_scores/correctness"
+    [correct] = [each.of for each in memory.judged if each.name == name]
+    assert (correct.items, correct.failed, correct.mean) == (3, 0, 1)
+    assert correct.worst == correct.best == 1
+    [change] = [each.of for each in sources.judged_differences if each.name == name]
+    assert change.failed == 0
+    assert any("I do not know." in text for text in shown)
+    [preference] = [each.of for each in sources.judged if each.rubric == "answer_ranking"]
+    assert preference.failed == 0
+
+
 def test_judges_are_columns_of_the_evaluation_of_answers(built, tmp_path):
     with (
         played(built, says, tmp_path) as (writing, _),

@@ -62,6 +62,7 @@ def test_the_report_shows_the_tables_of_the_paper(home):
     assert "1.000" in row
     assert "+0.000" in row
     assert "| sub-questions | none | 1 to 3, mean 2.0 |" in text
+    assert "| facts found (1 of 2 prompts name any) |" in text, "the other one names none"
 
 
 def test_it_is_found_again_until_a_prompt_changes(home, monkeypatch, capsys):
