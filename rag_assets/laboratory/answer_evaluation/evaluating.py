@@ -128,7 +128,7 @@ def _evaluated(
         ],
     )
     file = file_of(store, variant)
-    known = _read(file)
+    known = read_evaluation(file)
     if known and known.made_from == made_from and not known.may_pass:
         return known
     started = time.monotonic()
@@ -214,7 +214,7 @@ def file_of(store: Store, variant: str) -> Path:
     return results.folder_of(store, variant) / FILE
 
 
-def _read(file: Path) -> AnswerEvaluation | None:
+def read_evaluation(file: Path) -> AnswerEvaluation | None:
     """The evaluation in `file`; None if there is none, or it is of another release."""
     try:
         return TypeAdapter(AnswerEvaluation).validate_json(file.read_bytes())

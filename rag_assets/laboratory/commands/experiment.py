@@ -12,6 +12,7 @@ from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import job_runs, refresh_run
+from rag_assets.serving.language_model_costs import Calls, added, of_judges, say_expected
 from rag_assets.serving.replies import CommandError, Json, Reply, project_of, say
 from rag_assets.store import Store
 
@@ -71,6 +72,7 @@ def _run(config: Config, names: Sequence[str]) -> Reply:
     started = time.monotonic()
     of_retrieval = [name for name in names if name in config.experiments]
     of_answers = [name for name in names if name in config.answer_experiments]
+    say_expected(config, added(*(_expected(config, name) for name in of_answers)))
     with refresh_run.alone(config) as store:
         build(store, config, of_retrieval)
         done, errors = _materialized(config, JOB, of_retrieval, before=[questions_key(config)])
@@ -99,6 +101,19 @@ def _run(config: Config, names: Sequence[str]) -> Reply:
         },
         text="\n\n".join([*paragraphs, f"Done after {seconds:,.1f} s."]),
         code=job_runs.code_of(errors),
+    )
+
+
+def _expected(config: Config, name: str) -> Calls:
+    """What an experiment on answers asks: each arm of its writer, and each answer of the judges."""
+    from rag_assets.laboratory.answers.arms import ARMS
+    from rag_assets.laboratory.answers.run import writer_of
+
+    experiment = config.answer_experiments[name]
+    arms, questions = ARMS[experiment.design], experiment.most_questions
+    return added(
+        {writer_of(config, experiment): (0, (arms + 1) * questions)},
+        {judge: (0, most * arms) for judge, (_, most) in of_judges(config, questions).items()},
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rag_assets.config import Config
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.serving.conversations import kept_answer, turns_in, turns_of
+from rag_assets.serving.language_model_costs import of_answers, say_expected
 from rag_assets.serving.replies import Reply, project_of, say
 from rag_assets.serving.searching import (
     STDIN,
@@ -96,6 +97,7 @@ def _answers(
     answers = []
     with open_assistant(config, options.variant, writer=options.writer) as assistant:
         check_names(assistant, filters)
+        say_expected(config, of_answers(config, len(questions), writer=options.writer))
         for question in questions:
             answer = assistant.ask(
                 question, said=said, filters=filters, retriever=options.retriever, log=say
