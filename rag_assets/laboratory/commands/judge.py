@@ -1,4 +1,4 @@
-"""`rag-assets judge`: how good answers are, what people say of them, and who judges as people do."""
+"""`rag-assets judge`: how good answers are, what people say of them, and who judges as they do."""
 
 import argparse
 import json
