@@ -9,18 +9,17 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 from typing import TextIO
 
 from rag_assets.config import ConfigError
 from rag_assets.laboratory import commands as laboratory
-from rag_assets.models.language.spending import Spending, noted
+from rag_assets.models.language.spending import noted
 from rag_assets.process.errors import ExplainedError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving import commands, disk_errors
-from rag_assets.serving.language_model_costs import spent_lines, spent_record
+from rag_assets.serving.language_model_costs import spent_lines
 from rag_assets.serving.replies import (
     FAILED,
     INTERRUPTED,
@@ -80,13 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; what language models took is told at its end."""
     with noted() as spent:
         try:
-            return _run(arguments, spent)
+            return _run(arguments)
         finally:
             for line in spent_lines(spent):
                 say(line)
 
 
-def _run(arguments: Sequence[str] | None, spent: Mapping[str, Spending]) -> int:
+def _run(arguments: Sequence[str] | None) -> int:
     for name, value in OFFLINE_DEFAULTS.items():
         os.environ.setdefault(name, value)
     given = spelled_now(sys.argv[1:] if arguments is None else arguments)
@@ -107,8 +106,6 @@ def _run(arguments: Sequence[str] | None, spent: Mapping[str, Spending]) -> int:
         if remedy is None and not isinstance(error, ExplainedError):
             raise
         return _complain(remedy or error, code=FAILED)
-    if used := spent_record(spent):
-        reply = replace(reply, record={**reply.record, "language_models": used})
     try:
         _show(reply, as_json=options.json, stream=sys.stdout)
     except BrokenPipeError:  # the reader has stopped reading, as `| head` does

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from rag_assets.config import NOBODY, Config, LanguageModelSettings
 from rag_assets.models.language.kept_calls import calls_file, last_identity, usual_tokens
 from rag_assets.models.language.spending import Spending, cost_of
-from rag_assets.serving.replies import Json, say
+from rag_assets.serving.replies import say
 
 Calls: TypeAlias = Mapping[str, tuple[int, int]]
 """For each entry of `language_models` the fewest and the most calls that are expected."""
@@ -22,28 +22,17 @@ def added(*parts: Calls) -> Calls:
     return {name: (few[name], most) for name, most in many.items() if most}
 
 
-def of_answers(config: Config, questions: int, *, writer: str | None = None) -> Calls:
-    """What answers to so many questions ask, or as many sections of a report.
+def of_answers(
+    config: Config, questions: int, *, writer: str | None = None, reports: bool = False
+) -> Calls:
+    """What so many answers, or reports, may ask of the models of the section `answering`.
 
-    Args:
-        config: Its section `answering` names the models.
-        questions: How many.
-        writer: Another entry of `language_models` that writes, or `NOBODY`.
+    `writer` is another entry of `language_models` that writes, or `NOBODY`.
     """
-    from rag_assets.answering.generation.writing import MOST_COMPUTATIONS, SENTENCES, writer_name
+    from rag_assets.answering.assistant import most_calls
 
-    settings, writing = config.answering, writer_name(config, writer)
-    tries = 2 if settings.further_queries else 1
-    most = (MOST_COMPUTATIONS + 2) * tries  # an answer, its computations, its faults
-    judge = settings.judge.model if settings.judge and writing else None
-    found: list[Calls] = [
-        {each: (0, questions)} for each in (settings.planner, settings.condenser) if each
-    ]
-    if writing:
-        found.append({writing: (0, questions * most)})
-    if judge:
-        found.append({judge: (0, questions * SENTENCES * 2 * tries)})
-    return added(*found)
+    most = most_calls(config, writer=writer, reports=reports)
+    return added(*({name: (0, questions * count)} for name, count in most))
 
 
 def of_judges(config: Config, items: int, *, rubrics: int | None = None) -> Calls:
@@ -93,11 +82,6 @@ def spent_lines(spent: Mapping[str, Spending]) -> Iterator[str]:
     for name, each in spent.items():
         if each.outcomes:
             yield f"Language model {name}: {_spent(each)}."
-
-
-def spent_record(spent: Mapping[str, Spending]) -> Mapping[str, Json]:
-    """The same for programs."""
-    return {name: dict(each.record()) for name, each in spent.items() if each.outcomes}
 
 
 def _spent(each: Spending) -> str:

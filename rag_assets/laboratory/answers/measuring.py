@@ -8,10 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from rag_assets.answering.checks.cited_texts import marked_sentences
 from rag_assets.answering.checks.support import check
-from rag_assets.answering.generation.markup import plain_answer
-from rag_assets.answering.generation.reading import LONGEST_ANSWER
 from rag_assets.answering.generation.writing import Written
 from rag_assets.answering.quoting.unit_citations import cells_of, span_of
 from rag_assets.citations.citing import sources_of
@@ -85,17 +82,6 @@ def measure(
         "sentences": float(len(sentences)),
     }
     return AnswerMeasured(question_id, not written.is_written, written.may_pass, values)
-
-
-def refusal_of(written: Written) -> str:
-    """What a model said that gave no answer, such as `I do not know`, without marks of citations.
-
-    Empty where there are sentences, or where its last call brought nothing to read.
-    """
-    if written.sentences or not written.completions or written.completions[-1].outcome != "done":
-        return ""
-    text = plain_answer(written.completions[-1].text, longest=LONGEST_ANSWER)
-    return " ".join(each.text for each in marked_sentences(text)) or text.strip()
 
 
 def _share(holds: Sequence[bool]) -> float | None:

@@ -27,13 +27,7 @@ from rag_assets.laboratory.answer_evaluation.answer_means import AnswerNumber, m
 from rag_assets.laboratory.answer_evaluation.bench import Bench, bench_of, place_of
 from rag_assets.laboratory.answer_evaluation.evaluating import spending_of
 from rag_assets.laboratory.answers.arms import TITLES, AnswerArm, arms_of
-from rag_assets.laboratory.answers.measuring import (
-    COUNTED,
-    NUMBERS,
-    AnswerMeasured,
-    measure,
-    refusal_of,
-)
+from rag_assets.laboratory.answers.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
 from rag_assets.laboratory.experiments.design import ExperimentError
 from rag_assets.laboratory.judges.asking import open_judges
 from rag_assets.laboratory.judges.judged_means import (
@@ -237,16 +231,15 @@ def _answered(
         answers = []
         for arm in arms:
             written = arm.write(question.text, hits, rows)
-            refusal = refusal_of(written)
             items = answer_items(
                 question,
                 written.sentences,
                 shown,
                 references=references,
                 writer_identity=arm.writer.model.identity,
-                refusal=refusal,
+                refusal=written.refusal,
             )
-            text = " ".join(each.text for each in written.sentences) or refusal
+            text = " ".join(each.text for each in written.sentences) or written.refusal
             measured = measure(
                 question.question_id, written, hits=hits, rows=rows, reference=reference
             )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.serving.language_model_costs import added, of_answers, say_expected
+from rag_assets.serving.language_model_costs import of_answers, say_expected
 from rag_assets.serving.replies import Reply, UsageError, project_of, say, write_file
 from rag_assets.serving.searching import add_search_options, check_names, filters_of, prompt_of
 
@@ -62,15 +62,11 @@ def _written(
     prompt: str, config: Config, options: argparse.Namespace, form: "Form"
 ) -> "tuple[CitedReport, str | bytes]":
     from rag_assets.answering.assistant import open_assistant
-    from rag_assets.answering.reporting.decomposition import MOST_PARTS
 
     filters = filters_of(options)
     with open_assistant(config, options.variant, writer=options.writer) as assistant:
         check_names(assistant, filters)
-        sections = of_answers(config, MOST_PARTS, writer=options.writer)
-        is_by_model = config.answering.report.decomposer == "model"
-        apart = {config.language_model()[0]: (1, 1)} if is_by_model else {}
-        say_expected(config, added(sections, apart))
+        say_expected(config, of_answers(config, 1, writer=options.writer, reports=True))
         report = assistant.report(
             prompt, filters=filters, retriever=options.retriever, progress=say
         )
