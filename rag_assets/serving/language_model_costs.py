@@ -1,7 +1,7 @@
 """What a command is expected to ask of language models, told before, and what it took, after."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from rag_assets.config import NOBODY, Config, LanguageModelSettings
@@ -33,6 +33,14 @@ def of_answers(
 
     most = most_calls(config, writer=writer, reports=reports)
     return added(*({name: (0, questions * count)} for name, count in most))
+
+
+def of_searches(config: Config, retrievers: Iterable[str], queries: int) -> Calls:
+    """What those of `retrievers` ask that have a language model rewrite each query."""
+    known = config.retrieval.retrievers
+    fusions = [known[name].query_fusion for name in retrievers if name in known]
+    asked = [each.model for each in fusions if each and each.rewriter == "model"]
+    return added(*({config.language_model(each)[0]: (0, queries)} for each in asked))
 
 
 def of_judges(config: Config, items: int, *, rubrics: int | None = None) -> Calls:

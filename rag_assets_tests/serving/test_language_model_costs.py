@@ -110,6 +110,16 @@ def test_a_variant_that_is_not_built_is_named(run):
     assert "json_rows" in told
 
 
+def test_a_retriever_that_rewrites_queries_is_told_of_too(run, home, monkeypatch):
+    fusion = {"retrievers": {"twice": {"query_fusion": {"rewriter": "model", "model": "w"}}}}
+    monkeypatch.setenv("RAG_ASSETS__RETRIEVAL", json.dumps(fusion))
+    rewrite = answers('{"rewrites": ["salt spray of AlMg3"]}')
+    code, _, told = run("search", "salt", "--retriever", "twice", script=rewrite)
+    assert code == OK
+    assert "Language model w: 0 to 1 calls expected" in told
+    assert "Language model w: 1 call sent" in told
+
+
 def test_calls_of_several_things_are_added_by_model():
     assert added({"w": (1, 2)}, {"w": (0, 3), "j": (0, 1)}, {"x": (0, 0)}) == {
         "w": (1, 5),
