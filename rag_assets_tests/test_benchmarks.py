@@ -110,6 +110,29 @@ def test_a_value_that_cannot_be_fails_like_one_that_is_too_low(bounds):
     ]
 
 
+def test_a_way_is_not_worse_by_the_lower_end_of_the_difference(bounds):
+    def found(low, high):
+        bound = bounds.not_worse("new - old", low, high, margin=0.02)
+        return bound.ok, bound.note
+
+    assert found(0.01, 0.03) == (True, "")
+    assert found(-0.01, 0.03) == (True, "no gain shown")
+    assert found(-0.015, -0.002) == (True, "a smaller loss is shown: upper end -0.002")
+    assert found(-0.05, 0.3) == (False, "cannot be told by these questions: upper end +0.300")
+    assert found(-0.09, -0.03) == (False, "a loss is shown: upper end -0.030")
+    assert not bounds.not_worse("new - old", None, None, margin=0.02).ok
+
+
+def test_no_row_of_the_page_holds_because_an_upper_end_is_high():
+    records = json.loads((REPOSITORY / "docs" / "benchmarks.json").read_text("utf-8"))
+    assert not [
+        f"{name}: {bound['what']}"
+        for name, record in records.items()
+        for bound in record["bounds"]
+        if bound["ok"] and "upper end" in bound["what"] and bound["bound"].startswith(">")
+    ]
+
+
 def test_the_page_gives_the_reason_of_a_known_miss(benchmark):
     record = benchmark("record")
 
@@ -117,6 +140,14 @@ def test_the_page_gives_the_reason_of_a_known_miss(benchmark):
     assert record.holds({"ok": False}) == "**no**"  # as it was recorded by earlier releases
     told = record.holds({"ok": False, "known": True, "reason": "more is done"})
     assert told == "**no**, known: more is done"
+    assert record.holds({"ok": True, "note": "no gain shown"}) == "yes; no gain shown"
+
+
+def test_the_page_says_what_was_not_run_here(benchmark):
+    record = {"arguments": "", "versions": {}, "bounds": [], "not run here": "no CUDA device"}
+    told = benchmark("record").section("encoder_cuda", record)
+    assert told.endswith("\nNot run here: no CUDA device.\n")
+    assert "| what |" not in told
 
 
 def test_the_known_misses_of_a_refresh_are_bounds_that_it_has(benchmark):

@@ -214,3 +214,17 @@ def test_every_question_of_the_shared_data_is_imported(
         if isinstance(piece, DocumentGold)
     }
     assert all((folder / path).is_file() for path in paths)
+
+
+def test_the_harder_questions_of_the_demo_are_others_and_resolve():
+    data = Path(__file__).resolve().parents[2] / "data"
+    known, hard = (
+        parse(QuestionSet(name=name, path=data / f"{name}.jsonl"))
+        for name in ("questions", "hard_questions")
+    )
+    assert not hard.failures
+    asked = {each.text for each in hard.questions}
+    assert len(asked) == 20
+    assert asked.isdisjoint(each.text for each in known.questions)
+    for each in hard.questions:
+        assert all((data / "documents" / gold.uri).is_file() and gold.quote for gold in each.gold)

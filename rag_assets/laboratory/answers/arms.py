@@ -17,6 +17,9 @@ TITLES = {
     "rag_or_not": "What does a language model gain by sources? (P1, section 5)",
 }
 
+ARMS = {"citation_ablation": 3, "rag_or_not": 2}
+"""How many arms each design has."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerArm:

@@ -46,7 +46,7 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
 
 FOLDER = "answer_experiments"
-REVISION = 3
+REVISION = 4
 """Raise it when the same answers should give other numbers."""
 
 
@@ -116,11 +116,9 @@ def run_answer_experiment(
     """
     experiment = config.answer_experiments[name]
     variant = experiment.variant or next(iter(config.variants))
-    named = (experiment.writer, config.answering.writer, *config.language_models)
-    writer_name = next(name for name in named if name not in (None, NOBODY))
     with (
         store.lock(f"answer_experiment__{name}", log=log),
-        open_models(config, writer=writer_name) as models,
+        open_models(config, writer=writer_of(config, experiment)) as models,
         open_judges(config) as judges,
     ):
         writer = models.writer
@@ -170,6 +168,12 @@ def run_answer_experiment(
             save_items(store, f"experiment__{name}", rows, {each.item_id for each in judgments})
         write_atomically(file, json.dumps(asdict(record), indent=1))
         return record
+
+
+def writer_of(config: Config, experiment: AnswerExperiment) -> str:
+    """The entry of `language_models` that writes the answers of an experiment."""
+    named = (experiment.writer, config.answering.writer, *config.language_models)
+    return next(name for name in named if name is not None and name != NOBODY)
 
 
 def file_of(store: Store, name: str) -> Path:
@@ -233,8 +237,9 @@ def _answered(
                 shown,
                 references=references,
                 writer_identity=arm.writer.model.identity,
+                refusal=written.refusal,
             )
-            text = " ".join(each.text for each in written.sentences)
+            text = " ".join(each.text for each in written.sentences) or written.refusal
             measured = measure(
                 question.question_id, written, hits=hits, rows=rows, reference=reference
             )

@@ -1,6 +1,7 @@
-"""`rag-assets judge`: people label what judges judge, and each is held against the others."""
+"""`rag-assets judge`: how good answers are, what people say of them, and who judges as they do."""
 
 import argparse
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -9,10 +10,27 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import disk_errors
+from rag_assets.serving import disk_errors, job_runs, refresh_run
+from rag_assets.serving.language_model_costs import (
+    Calls,
+    added,
+    of_answers,
+    of_judges,
+    say_expected,
+)
 from rag_assets.serving.question_labels import asked
-from rag_assets.serving.replies import Json, Reply, UsageError, login, project_of, say
+from rag_assets.serving.replies import (
+    CommandError,
+    Json,
+    Reply,
+    UsageError,
+    add_variant,
+    login,
+    project_of,
+    say,
+)
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     from rag_assets.laboratory.judges.agreement import JudgeAgreement
@@ -20,8 +38,9 @@ if TYPE_CHECKING:
     from rag_assets.questions.items_to_label import ToJudge
     from rag_assets.questions.judging.labels import LabelFile, LabelTask
 
-SUMMARY = "label what judges judge, and see how far they and people agree"
+SUMMARY = "measure answers, label what judges judge, see how far they and people agree"
 EXAMPLES = """\
+  rag-assets judge answers                 answer your questions, and measure the answers
   rag-assets judge label sentence          do the sources say what was written?
   rag-assets judge label hit               does what was found answer the question?
   rag-assets judge label pair --user anna  which of two is better, blind
@@ -36,27 +55,30 @@ NOTHING = {
     "differ: `rag-assets evaluate`.",
 }
 """What to do where there is nothing to label."""
-OTHERS = "name one under evaluation.judges, and evaluate answers (the job evaluate_answers)."
+OTHERS = "name one under evaluation.judges, then `rag-assets judge answers`."
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the arguments of this command."""
-    command.add_argument("action", choices=("label", "agreement"), help="what to do")
+    command.add_argument("action", choices=("answers", "label", "agreement"), help="what to do")
     command.add_argument(
         "of",
         nargs="?",
         help="of label: sentence, hit, pair, or RUBRIC/DIMENSION",
     )
     command.add_argument("--user", help="who labels (default: your login)")
+    add_variant(command, "of answers: variant that answers")
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Do the action."""
     from rag_assets.questions.judging.labels import TASKS, task_of
 
-    if (options.of is None) != (options.action == "agreement"):
+    if (options.of is not None) != (options.action == "label"):
         raise UsageError(f"name one of {', '.join(TASKS)} with label, and with no other action")
-    config, _ = project_of(options)
+    config, store = project_of(options)
+    if options.action == "answers":
+        return _answers(config, variant=options.variant or serving_variant(store, config))
     with disk_errors.writing(config.questions.folder):
         if options.action == "agreement":
             return _agreement(config)
@@ -65,6 +87,27 @@ def run(options: argparse.Namespace) -> Reply:
         except ValueError as error:
             raise UsageError(str(error)) from error
         return _label(config, task, _name_of(options.user or login()))
+
+
+def _answers(config: Config, *, variant: str) -> Reply:
+    """Answer the questions by a variant, and tell how good the answers are."""
+    from rag_assets.evaluation.questions import read_questions, refresh_questions
+    from rag_assets.laboratory.answer_evaluation.assets import JOB, NO_QUESTIONS
+    from rag_assets.laboratory.answer_evaluation.evaluating import file_of, read_evaluation
+    from rag_assets.laboratory.answer_evaluation.report import report_of
+
+    with refresh_run.alone(config) as store:
+        refresh_questions(store, config, log=say)
+        count = len(read_questions(store))
+        if not count:
+            raise CommandError(NO_QUESTIONS)
+        say_expected(config, added(of_answers(config, count), of_judges(config, count)))
+        job_runs.execute_all(config, JOB, variant=variant)
+    file = file_of(store, variant)
+    found = read_evaluation(file)
+    assert found is not None, "there are questions, and no step failed"
+    record = json.loads(json.dumps(asdict(found)))
+    return Reply({**record, "file": str(file)}, f"{report_of(found)}\n\nRecord: {file}")
 
 
 def _name_of(labeller: str) -> str:
@@ -106,16 +149,23 @@ def _agreement(config: Config) -> Reply:
     record, lines = {}, [*labels.problems]
     for name in sorted({each.of for each in labels.labels}):
         task, own = task_of(name), labels.on(name)
+        counted = len({each.item for each in sample_of(own)})
+        say_expected(config, _expected(config, task, counted))
         found = list(agreements(config, task, own, partial(_items, config, task), log=say))
         people = _people(labels, task)
         record[name] = {"people": people, "judges": [_record(each) for each in found]}
-        counted = len({each.item for each in sample_of(own)})
         lines += [f"\n{name}: {counted:,} items labelled in an order of chance, which count"]
         lines += _lines([*people, *map(_row, found)], [])
         lines += [line for each in found for line in _told(each)]
     if not record:
         lines.append("Nobody labelled anything yet: `rag-assets judge label sentence`")
     return Reply(record, "\n".join(lines))
+
+
+def _expected(config: Config, task: "LabelTask", labelled: int) -> Calls:
+    """What judges are asked: of the labelled items, and of as many others as each is allowed."""
+    judges = [each for each in config.evaluation.judges if task.rubric in each.rubrics]
+    return {each.model: (0, 2 * (labelled + each.most)) for each in judges}
 
 
 def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:

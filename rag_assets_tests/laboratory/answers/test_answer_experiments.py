@@ -12,6 +12,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.laboratory.answer_evaluation.evaluating import evaluate_answers
 from rag_assets.laboratory.answer_evaluation.report import report_of
+from rag_assets.laboratory.answers.arms import ARMS
 from rag_assets.laboratory.answers.report import experiment_report
 from rag_assets.laboratory.answers.run import file_of, read_record, run_answer_experiment
 from rag_assets.laboratory.experiments.design import ExperimentError
@@ -96,6 +97,7 @@ def test_rules_of_citing_are_compared_with_none(built, tmp_path):
         assert server.calls == calls, "a second run asks nothing"
     assert again == record == read_record(store, "citation_ablation")
     without, rules, _ = record.arms
+    assert len(record.arms) == ARMS["citation_ablation"]
     assert [arm.name for arm in record.arms] == ["no rules", "rules", "rules, faults named"]
     assert without.numbers["cited"].mean == 0
     assert rules.numbers["cited"].mean == 1
@@ -116,6 +118,7 @@ def test_a_model_without_sources_is_compared_with_one_that_has_them(built, tmp_p
     assert len(alone) == len(ASKED)
     assert all("Sources:" not in json.dumps(one) for one in alone)
     memory, sources = record.arms
+    assert len(record.arms) == ARMS["rag_or_not"]
     assert memory.numbers["grounded"].mean == 0
     assert sources.numbers["holds_answer"].mean > memory.numbers["holds_answer"].mean
 
@@ -261,6 +264,38 @@ def test_judges_compare_answers_with_and_without_sources(built, tmp_path):
     assert any("[1]" in text.rpartition("<answer-")[2] for text in shown if "<answer-" in text)
 
 
+def test_a_model_that_does_not_know_is_judged_and_has_not_failed(built, tmp_path):
+    """P1, table 5: without sources it says that it does not know, and gets the lowest score."""
+
+    def knows_nothing(body: dict) -> Behaviour:
+        if "from what you know" in body["messages"][0]["content"]:
+            return answers("I do not know.")
+        return says(body)
+
+    def scores(body: dict) -> Behaviour:
+        body["messages"][-1]["content"] = body["messages"][-1]["content"].replace("salt?", "")
+        return judges(body)
+
+    with (
+        played(built, knows_nothing, tmp_path) as (writing, _),
+        judged(writing, scores, tmp_path) as (config, judge),
+    ):
+        record = run_answer_experiment(Store.of(config), config, "rag_or_not", log=print)
+        shown = [body["messages"][-1]["content"] for body in judge.requests]
+    memory, sources = record.arms
+    assert memory.numbers["answered"].mean == 0
+    assert memory.failed == 0
+    name = "j/answer_scores/correctness"
+    [correct] = [each.of for each in memory.judged if each.name == name]
+    assert (correct.items, correct.failed, correct.mean) == (3, 0, 1)
+    assert correct.worst == correct.best == 1
+    [change] = [each.of for each in sources.judged_differences if each.name == name]
+    assert change.failed == 0
+    assert any("I do not know." in text for text in shown)
+    [preference] = [each.of for each in sources.judged if each.rubric == "answer_ranking"]
+    assert preference.failed == 0
+
+
 def test_judges_are_columns_of_the_evaluation_of_answers(built, tmp_path):
     with (
         played(built, says, tmp_path) as (writing, _),
@@ -285,6 +320,7 @@ def test_judges_are_columns_of_the_evaluation_of_answers(built, tmp_path):
     report = report_of(found)
     assert "| j | faithfulness | faithfulness | 0 to 1 | 1.00 (" in report
     assert "| j | context_relevancy | subject | 0 to 2 |" in report
+    assert "judged where there was one: 2 of 3 questions" in report
     assert found.spending["j as a judge: language model calls"] > 0
 
 
