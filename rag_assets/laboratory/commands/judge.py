@@ -148,6 +148,7 @@ def _record(found: "JudgeAgreement") -> dict[str, Json]:
         "failed": found.failed,
         "errors": asdict(errors) if errors else None,
         "threshold": found.threshold.value if found.threshold else None,
+        "scores": [*map(dict, found.spread)],
         "mean": {name: _known(value) for name, value in asdict(mean).items()} if mean else None,
     }
 
@@ -184,6 +185,9 @@ def _told(found: "JudgeAgreement") -> Iterator[str]:
             f"answering.judge.threshold: the labels suggest {found.threshold.value:.3f} (kappa "
             f"{found.threshold.kappa:.2f} on these labels, less on others)."
         )
+    if found.spread:
+        yield f"How often people and {found.judge} give each score (P1, figure 8):"
+        yield table(list(map(dict, found.spread)), columns=[*found.spread[0]])
     if mean := found.mean:
         yield (
             f"The mean of {mean.judgments:,} items is {mean.judged:.2f} by {found.judge}, and "
