@@ -188,10 +188,20 @@ def _hit_tests(result: ExperimentResult) -> Iterator[Appendix]:
     asked, record = result.design.hit_tests, result.record
     if asked is None:
         return
-    about = {"split": record.split, "level": record.level, "domain": _domains(result)[-1]}
-    about |= {"metric": "hit_rate", "cutoff": asked.cutoff}
-    tests = {row["retriever"]: row for row in _rows(result.all_differences, **about)}
-    means = {row["retriever"]: row for row in _rows(result.summary, **about)}
+    tests, means = (
+        {
+            row["retriever"]: row
+            for row in _rows(
+                rows,
+                split=record.split,
+                level=record.level,
+                domain=_domains(result)[-1],
+                metric="hit_rate",
+                cutoff=asked.cutoff,
+            )
+        }
+        for rows in (result.all_differences, result.summary)
+    )
     families: defaultdict[tuple, list[ExperimentArm]] = defaultdict(list)
     for arm in result.design.arms:
         is_left_out = any(arm.factors.get(name) == each for name, each in asked.without.items())

@@ -71,11 +71,12 @@ def spread_beside_people(judged: Scores, labels: Sequence[ItemLabel], task: Labe
     A difference above 0 is a score that people give more often.
     """
     said = consensus(sample_of(labels))
-    both = [item for item in said if judged.get(item) is not None]
+    both = [(said[item], score) for item, score in judged.items() if item in said]
+    both = [(person, score) for person, score in both if score is not None]
     if not both:
         return []
-    people, judge = (Counter(each[item] for item in both) for each in (said, judged))
-    scores = sorted({*task.scale, *people, *(score for score in judge if score is not None)})
+    people, judge = map(Counter, zip(*both, strict=True))
+    scores = sorted({*task.scale, *people, *judge})
     return [
         {
             "score": f"{score:g}",

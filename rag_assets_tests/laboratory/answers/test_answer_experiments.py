@@ -262,24 +262,26 @@ def test_judges_compare_answers_with_and_without_sources(built, tmp_path):
 
 
 @contextmanager
-def beside(config: Config, **scripts: Script) -> Generator[Config]:
-    """`config` with more scripted language models, by their names."""
+def comparing(config: Config, *, sources: bool = True, **scripts: Script) -> Generator[Config]:
+    """`config` with more scripted language models, and an experiment that compares all of them."""
     with ExitStack() as stack:
         entries = {}
         for name, script in scripts.items():
             server = stack.enter_context(ScriptedServer(script, model=name))
             entries[name] = {"base_url": server.url, "model": name, "local": True, "attempts": 1}
         read = Config.model_validate({"language_models": entries})
+        own = {"design": "writers", "writers": ["w", *scripts], "sources": sources}
+        experiments = {"who": AnswerExperiment.model_validate(own)}
         models = {**config.language_models, **read.language_models}
-        yield config.model_copy(update={"language_models": models})
+        update = {"language_models": models, "answer_experiments": experiments}
+        yield config.model_copy(update=update)
 
 
 def test_answers_of_several_writers_are_ranked_at_once(built, tmp_path):
     """P1, figure 6 and table 11."""
-    own = {"who": {"design": "writers", "writers": ["w", "bad", "same"]}}
     with (
-        played(built, says, tmp_path, **own) as (writing, _),
-        beside(writing, bad=answers("It is 99 furlongs [1]."), same=says) as three,
+        played(built, says, tmp_path) as (writing, _),
+        comparing(writing, bad=answers("It is 99 furlongs [1]."), same=says) as three,
         judged(three, judges, tmp_path) as (config, judge),
     ):
         record = run_answer_experiment(Store.of(config), config, "who", log=print)
@@ -310,10 +312,9 @@ def test_answers_of_several_writers_are_ranked_at_once(built, tmp_path):
 
 
 def test_writers_without_sources_see_none(built, tmp_path):
-    own = {"who": {"design": "writers", "writers": ["w", "other"], "sources": False}}
     with (
-        played(built, says, tmp_path, **own) as (writing, server),
-        beside(writing, other=says) as config,
+        played(built, says, tmp_path) as (writing, server),
+        comparing(writing, other=says, sources=False) as config,
     ):
         record = run_answer_experiment(Store.of(config), config, "who", log=print)
         assert all("Sources:" not in json.dumps(one) for one in server.requests)

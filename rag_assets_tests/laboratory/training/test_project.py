@@ -11,12 +11,14 @@ from rag_assets import schemas
 from rag_assets.config import EmbeddingModel, QuestionSet
 from rag_assets.config.training import newest_weights
 from rag_assets.evaluation.questions import parse, read_questions, refresh_questions
+from rag_assets.laboratory.training import pairs
 from rag_assets.laboratory.training.leakage import LeakageError
 from rag_assets.laboratory.training.pairs import PairsError, refresh_pairs
 from rag_assets.laboratory.training.trainers import TrainingError, read_pairs, retriever_weights
 from rag_assets.serving.cli import main
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import set_of_recipe
+from rag_assets_testing import small_project
 from rag_assets_tests.laboratory.training import project
 
 START = [
@@ -173,7 +175,8 @@ def test_too_few_questions_are_told_with_what_to_do(asked):
     assert "{" not in str(told.value), "people read it"
 
 
-def test_made_questions_that_decide_nothing_stand_in_no_ones_way(config, asked):
+@pytest.mark.usefixtures("asked")
+def test_made_questions_that_decide_nothing_stand_in_no_ones_way(config):
     """A smoke test measures nothing that counts: a person's question may share its document."""
     questions = project.questions()
     made = [{**one, "id": f"made-{one['id']}", "split": "test"} for one in questions[:3]]
@@ -193,12 +196,13 @@ def test_made_questions_that_decide_nothing_stand_in_no_ones_way(config, asked):
     assert store.count(schemas.TRAINING_PAIRS_TABLE) == project.TRAIN
 
 
-def test_what_a_program_divided_is_left_out_where_it_gives_others_away(config, asked):
+@pytest.mark.usefixtures("asked")
+def test_what_a_program_divided_is_left_out_where_it_gives_others_away(write, config):
     """Nobody chose the split of these lines, so that nobody has to mend it."""
     questions = [{**one, "split": "dev"} for one in project.questions()]
     questions[-1]["gold"] = questions[0]["gold"] + questions[-1]["gold"]
     [own] = config.evaluation.questions
-    asked(questions)
+    write(asked=questions)
     evaluation = config.evaluation.model_copy(
         update={"questions": [own.model_copy(update={"train": 0.8})]}
     )
@@ -281,3 +285,35 @@ def test_pairs_are_exported_for_other_trainers(tmp_path, home, config, asked, ca
     assert lines[0]["neg"]
     assert main(["training", "export"]) == 2
     capsys.readouterr()
+
+
+def test_wrong_units_are_of_the_domain_of_the_right_one(tmp_path, monkeypatch):
+    """A model that learns rows as wrong texts of documents learns that rows are wrong."""
+    small_project.make(tmp_path)
+    asked = [
+        {"id": "salt", "question": "Which alloy bears salt?", "gold": ["doc:salt.md"]},
+        {"id": "heat", "question": "What expands with heat?", "gold": ["doc:heat.md"]},
+        *(
+            {"id": f"a{n}", "question": f"density of {n}", "gold": [f"row:alloys:{n}"]}
+            for n in (1, 2)
+        ),
+    ]
+    lines = [json.dumps({**each, "split": "train"}) for each in asked]
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines) + "\n")
+    with (tmp_path / "rag_assets.yaml").open("a") as file:
+        file.write("training: {retrievers: {tuned: {model: minilm}}}\n")
+    monkeypatch.setenv("RAG_ASSETS_CONFIG", str(tmp_path / "rag_assets.yaml"))
+    monkeypatch.setattr(pairs, "FEWEST_QUESTIONS", 4)
+    assert main(["refresh", "--variant", "default"]) == 0
+    config = configuration.load()
+    refresh_pairs(Store.of(config), config, log=print)
+
+    store = Store.of(config)
+    pin = set_of_recipe(store, config, "default").joint
+    domains = store.read(pin.table, columns=["unit_id", "domain"], version=pin.version)
+    of = dict(zip(*(domains[name].to_pylist() for name in ("unit_id", "domain")), strict=True))
+    rows = read_pairs(store).to_pylist()
+    assert {row["domain"] for row in rows} == {"document", "table"}
+    for row in rows:
+        assert row["negative_ids"], "in each domain something is wrong"
+        assert {of[unit] for unit in row["negative_ids"]} == {row["domain"]}

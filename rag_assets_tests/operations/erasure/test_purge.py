@@ -577,7 +577,8 @@ def test_its_training_pairs_and_checkpoints_go_and_weights_are_told(made, purge)
     right = {"domain": "document", "unit_id": "u", "text": "Steel."}
     wrong = {"negative_ids": ["v"], "negatives": [TEXT]}
     pair = question | right | wrong | dict.fromkeys(schemas.SYSTEM_COLUMNS, "f")
-    joint = complete_sets.all_sets(made.store)[0].joint.table
+    [complete_set] = complete_sets.all_sets(made.store)
+    joint = complete_set.joint.table
     units = made.store.read(joint, columns=["unit_id", "document_id"]).to_pylist()
     secret = document_id("documents", SECRET)
     [own, *_] = [each["unit_id"] for each in units if each["document_id"] == secret]
