@@ -11,18 +11,16 @@ from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation.evaluation_wording import (
     ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
-    SHOWN_METRICS,
     clusters_sentence,
     difference_shown,
     flaws_markdown,
+    hit_tests_shown,
     overall_sentence,
-    p_value,
     smoke_sentence,
     verdict,
 )
 from rag_assets.evaluation.experiment_runs import TOP_N
 from rag_assets.evaluation.flaws import SOUND
-from rag_assets.evaluation.significance import benjamini_hochberg
 from rag_assets.evaluation.summary import ALL_QUESTIONS, shown_domains
 from rag_assets.findings.telling import rows_of
 from rag_assets.laboratory.experiments.design import Appendix, ExperimentArm, Measure
@@ -32,6 +30,8 @@ from rag_assets.reports import pages
 from rag_assets.reports.plots import histogram
 from rag_assets.reports.text_tables import Row, markdown_table, signed, with_interval
 
+METRICS = ("hit_rate", "recall", "mrr", "ndcg", "map")
+"""What the tables of all arms show."""
 MOST_BY_DOMAIN = 4
 """With more arms, sentences are about all questions only; the table has every group."""
 SHORT = (
@@ -209,17 +209,12 @@ def _hit_tests(result: ExperimentResult) -> Iterator[Appendix]:
             families[tuple(arm.factors.get(name) for name in asked.families)].append(arm)
     rows = []
     for arms in families.values():
-        p = [tests[arm.name]["p_mcnemar"] for arm in arms]
-        for arm, one, adjusted in zip(arms, p, benjamini_hochberg(np.array(p)), strict=True):
-            rows.append(
-                {name: str(arm.factors[name]) for name in asked.rows}
-                | {
-                    f"hit_rate@{asked.cutoff}": f"{value_of(means[arm.name]):.2%}",
-                    "difference (pp)": f"{100 * value_of(tests[arm.name]):+.2f}",
-                    "p": p_value(one),
-                    "p adjusted": p_value(float(adjusted)),
-                }
-            )
+        shown = hit_tests_shown([tests[arm.name] for arm in arms])
+        rows += [
+            {name: str(arm.factors[name]) for name in asked.rows}
+            | {f"hit_rate@{asked.cutoff}": f"{value_of(means[arm.name]):.2%}", **tested}
+            for arm, tested in zip(arms, shown, strict=True)
+        ]
     if rows:
         title = f"{asked.title}, against {record.reference}"
         yield Appendix(title=title, about=ABOUT_HIT_TESTS, rows=rows)
@@ -371,8 +366,7 @@ def _all_arms(result: ExperimentResult) -> Iterator[tuple[str, list[Row]]]:
                 }
                 if found:
                     cells = {
-                        f"{metric}@{TOP_N}": with_interval(found[metric])
-                        for metric in (*SHOWN_METRICS, "map")
+                        f"{metric}@{TOP_N}": with_interval(found[metric]) for metric in METRICS
                     }
                     about = {"questions": domain, "n": found["mrr"]["questions"], "arm": name}
                     rows.append(about | cells)
