@@ -17,7 +17,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.laboratory.judges.agreement import JudgeAgreement
     from rag_assets.laboratory.judges.kappa import Kappa
-    from rag_assets.questions.items_to_label import ToJudge
+    from rag_assets.questions.items_to_label import ItemSources, ToJudge
     from rag_assets.questions.judging.labels import LabelFile, LabelTask
 
 SUMMARY = "label what judges judge, and see how far they and people agree"
@@ -25,6 +25,7 @@ EXAMPLES = """\
   rag-assets judge label sentence          do the sources say what was written?
   rag-assets judge label hit               does what was found answer the question?
   rag-assets judge label pair --user anna  which of two is better, blind
+  rag-assets judge label chunk             which units shown does a sentence refer to?
   rag-assets judge label answer_scores/correctness    what a judge scored, from 1 to 5
   rag-assets judge agreement               kappa with intervals, and who may gate"""
 
@@ -45,7 +46,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "of",
         nargs="?",
-        help="of label: sentence, hit, pair, or RUBRIC/DIMENSION",
+        help="of label: sentence, hit, pair, chunk, or RUBRIC/DIMENSION",
     )
     command.add_argument("--user", help="who labels (default: your login)")
 
@@ -53,13 +54,18 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Do the action."""
     from rag_assets.questions.judging.labels import TASKS, task_of
+    from rag_assets.questions.matching_labels import OF
 
     if (options.of is None) != (options.action == "agreement"):
-        raise UsageError(f"name one of {', '.join(TASKS)} with label, and with no other action")
+        raise UsageError(
+            f"name one of {', '.join((*TASKS, OF))} with label, and with no other action"
+        )
     config, _ = project_of(options)
     with disk_errors.writing(config.questions.folder):
         if options.action == "agreement":
             return _agreement(config)
+        if options.of == OF:
+            return _matched(config, _name_of(options.user or login()))
         try:
             task = task_of(options.of)
         except ValueError as error:
@@ -97,6 +103,20 @@ def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
     return Reply({**record, "people": people}, "\n".join([text, *_lines(people, labels.problems)]))
 
 
+def _matched(config: Config, labeller: str) -> Reply:
+    """Ask a person which units each sentence refers to."""
+    from rag_assets.questions.matching_labels import left_to_match, screens
+
+    file = config.questions.labels_file
+    every = _sources(config).to_match()
+    if not every:
+        return Reply({"labelled": 0, "left": 0, "file": str(file)}, NOTHING["sentence"])
+    left = left_to_match(every, file, labeller)
+    done = asked(screens(left, file, labeller), count=len(left)).total() if left else 0
+    text = f"Labelled by {labeller}: {done:,}; left: {len(left) - done:,}. Labels are in {file}."
+    return Reply({"labelled": done, "left": len(left) - done, "file": str(file)}, text)
+
+
 def _agreement(config: Config) -> Reply:
     """Hold people, rules and judges against each other, task by task."""
     from rag_assets.laboratory.judges.agreement import agreements
@@ -119,11 +139,15 @@ def _agreement(config: Config) -> Reply:
 
 
 def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:
+    return _sources(config).items(task)
+
+
+def _sources(config: Config) -> "ItemSources":
     from rag_assets.answering.assistant import Assistant
     from rag_assets.questions.items_to_label import ItemSources
 
     assistant = Assistant(Store.of(config), config)
-    return ItemSources.of(config, lambda: assistant.index).items(task)
+    return ItemSources.of(config, lambda: assistant.index)
 
 
 def _people(labels: "LabelFile", task: "LabelTask") -> list[dict[str, Json]]:
