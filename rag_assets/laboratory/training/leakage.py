@@ -145,4 +145,5 @@ def _share(common: int, *runs: int) -> float:
 def counted(leaks: Iterable[Leak]) -> Mapping[str, int]:
     """How many questions are left out beside a measured one, by the reason."""
     reasons = (leak.why for leak in leaks)
-    return Counter(f"{ONE_PLACE} one place" if ONE_PLACE in why else why for why in reasons)
+    alike = (f"{ONE_PLACE} one place" if ONE_PLACE in why else why for why in reasons)
+    return Counter(why.replace("both", "it and a measured question", 1) for why in alike)
