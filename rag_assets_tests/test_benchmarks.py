@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from rag_assets_testing.scripted_language_model import ScriptedServer, answers
 
 REPOSITORY = Path(__file__).parents[1]
 AT_NIGHT = {
@@ -197,3 +200,32 @@ def test_a_unit_that_ends_with_a_block_is_inside_a_sentence_that_goes_on(benchma
 
 def test_cases_of_linking_are_right_and_none_is_silently_merged(benchmark):
     assert not [bound for bound in benchmark("links").cases() if not bound.ok]
+
+
+def test_a_model_matches_sentences_with_units_beside_the_algorithm(benchmark, capsys):
+    """P1, table 7: a reply that cannot be read counts with a precision of 0."""
+    checks, data = benchmark("citation_checks"), benchmark("reference_matching_data")
+    units = ("Invar hardly expands.", "Brass is yellow and soft.")
+    said = ("Invar hardly expands.", "Brass is yellow.")
+    asked = [data.SourcedAnswer(said, units, (0, 1)), data.SourcedAnswer(said[::-1], units, (1, 0))]
+    script = [answers('{"sources": [1, 2]}'), answers("I do not know.")]
+    with (
+        ScriptedServer(script) as server,
+        checks.opened_matcher([server.url, server.model]) as model,
+    ):
+        rows = checks.beside_a_model("two", asked, Words(), model)
+
+    algorithm, by_model = rows
+    assert algorithm["sentence-level precision"] == "1.00 (± 0.00)"
+    assert by_model["method"] == server.model
+    assert (by_model["sentence-level precision"], by_model["failed"]) == ("0.50 (± 0.50)", "1")
+    assert by_model["segments"] == "2.0 (± 0.0)"
+    assert "P1, table 7" in capsys.readouterr().out
+
+
+class Words:
+    """Relevance by common words: stands in for a reranker."""
+
+    def score(self, pairs):
+        words = [[{*text.lower().strip(".").split()} for text in pair] for pair in pairs]
+        return np.array([len(one & other) / len(one) for one, other in words])

@@ -115,12 +115,14 @@ def _run(config: Config, names: Sequence[str]) -> Reply:
 def _expected(config: Config, name: str) -> Calls:
     """What an experiment on answers asks: each arm of its writer, and each answer of the judges."""
     from rag_assets.laboratory.answers.arms import ARMS
-    from rag_assets.laboratory.answers.run import writer_of
+    from rag_assets.laboratory.answers.run import writers_of
 
     experiment = config.answer_experiments[name]
-    arms, questions = ARMS[experiment.design], experiment.most_questions
+    writers, questions = writers_of(config, experiment), experiment.most_questions
+    arms = len(writers) if experiment.writers else ARMS[experiment.design]
+    each = 2 if experiment.writers else arms + 1
     return added(
-        {writer_of(config, experiment): (0, (arms + 1) * questions)},
+        dict.fromkeys(writers, (0, each * questions)),
         {judge: (0, most * arms) for judge, (_, most) in of_judges(config, questions).items()},
     )
 

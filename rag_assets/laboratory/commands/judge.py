@@ -35,7 +35,7 @@ from rag_assets.store.serving_pointer import serving_variant
 if TYPE_CHECKING:
     from rag_assets.laboratory.judges.agreement import JudgeAgreement
     from rag_assets.laboratory.judges.kappa import Kappa
-    from rag_assets.questions.items_to_label import ToJudge
+    from rag_assets.questions.items_to_label import ItemSources, ToJudge
     from rag_assets.questions.judging.labels import LabelFile, LabelTask
 
 SUMMARY = "measure answers, label what judges judge, see how far they and people agree"
@@ -44,6 +44,7 @@ EXAMPLES = """\
   rag-assets judge label sentence          do the sources say what was written?
   rag-assets judge label hit               does what was found answer the question?
   rag-assets judge label pair --user anna  which of two is better, blind
+  rag-assets judge label chunk             which units shown does a sentence refer to?
   rag-assets judge label answer_scores/correctness    what a judge scored, from 1 to 5
   rag-assets judge agreement               kappa with intervals, and who may gate"""
 
@@ -64,7 +65,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "of",
         nargs="?",
-        help="of label: sentence, hit, pair, or RUBRIC/DIMENSION",
+        help="of label: sentence, hit, pair, chunk, or RUBRIC/DIMENSION",
     )
     command.add_argument("--user", help="who labels (default: your login)")
     add_variant(command, "of answers: variant that answers")
@@ -73,15 +74,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Do the action."""
     from rag_assets.questions.judging.labels import TASKS, task_of
+    from rag_assets.questions.matching_labels import OF
 
     if (options.of is not None) != (options.action == "label"):
-        raise UsageError(f"name one of {', '.join(TASKS)} with label, and with no other action")
+        raise UsageError(
+            f"name one of {', '.join((*TASKS, OF))} with label, and with no other action"
+        )
     config, store = project_of(options)
     if options.action == "answers":
         return _answers(config, variant=options.variant or serving_variant(store, config))
     with disk_errors.writing(config.questions.folder):
         if options.action == "agreement":
             return _agreement(config)
+        if options.of == OF:
+            return _matched(config, _name_of(options.user or login()))
         try:
             task = task_of(options.of)
         except ValueError as error:
@@ -140,6 +146,20 @@ def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
     return Reply({**record, "people": people}, "\n".join([text, *_lines(people, labels.problems)]))
 
 
+def _matched(config: Config, labeller: str) -> Reply:
+    """Ask a person which units each sentence refers to."""
+    from rag_assets.questions.matching_labels import left_to_match, screens
+
+    file = config.questions.labels_file
+    every = _sources(config).to_match()
+    if not every:
+        return Reply({"labelled": 0, "left": 0, "file": str(file)}, NOTHING["sentence"])
+    left = left_to_match(every, file, labeller)
+    done = asked(screens(left, file, labeller), count=len(left)).total() if left else 0
+    text = f"Labelled by {labeller}: {done:,}; left: {len(left) - done:,}. Labels are in {file}."
+    return Reply({"labelled": done, "left": len(left) - done, "file": str(file)}, text)
+
+
 def _agreement(config: Config) -> Reply:
     """Hold people, rules and judges against each other, task by task."""
     from rag_assets.laboratory.judges.agreement import agreements
@@ -169,11 +189,15 @@ def _expected(config: Config, task: "LabelTask", labelled: int) -> Calls:
 
 
 def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:
+    return _sources(config).items(task)
+
+
+def _sources(config: Config) -> "ItemSources":
     from rag_assets.answering.assistant import Assistant
     from rag_assets.questions.items_to_label import ItemSources
 
     assistant = Assistant(Store.of(config), config)
-    return ItemSources.of(config, lambda: assistant.index).items(task)
+    return ItemSources.of(config, lambda: assistant.index)
 
 
 def _people(labels: "LabelFile", task: "LabelTask") -> list[dict[str, Json]]:
@@ -198,6 +222,7 @@ def _record(found: "JudgeAgreement") -> dict[str, Json]:
         "failed": found.failed,
         "errors": asdict(errors) if errors else None,
         "threshold": found.threshold.value if found.threshold else None,
+        "scores": [*map(dict, found.spread)],
         "mean": {name: _known(value) for name, value in asdict(mean).items()} if mean else None,
     }
 
@@ -234,6 +259,9 @@ def _told(found: "JudgeAgreement") -> Iterator[str]:
             f"answering.judge.threshold: the labels suggest {found.threshold.value:.3f} (kappa "
             f"{found.threshold.kappa:.2f} on these labels, less on others)."
         )
+    if found.spread:
+        yield f"How often people and {found.judge} give each score (P1, figure 8):"
+        yield table(list(map(dict, found.spread)), columns=[*found.spread[0]])
     if mean := found.mean:
         yield (
             f"The mean of {mean.judgments:,} items is {mean.judged:.2f} by {found.judge}, and "

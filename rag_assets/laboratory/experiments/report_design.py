@@ -73,8 +73,11 @@ def report_retrieval(given: Given) -> Mapping[str, object]:
 
     With judges, tables 5 to 7 too, of reports that the writer of the config writes, if any.
     """
-    config, prompts = given.config, _prompts(given.experiment)
-    report, retrieval = config.answering.report, config.retrieval
+    prompts, retrieval = _prompts(given.experiment), given.config.retrieval
+    each = {"units_each": given.experiment.value("units_each", int)}
+    report = given.config.answering.report.model_copy(update=each)
+    answering = given.config.answering.model_copy(update={"report": report})
+    config = given.config.model_copy(update={"answering": answering})
     name = given.experiment.named("retriever").get("retriever", retrieval.retriever)
     comparison = _BothWays(given.store, config, prompts, retriever=name, variant=given.base)
     with comparison.opened() as (judges, writer):
@@ -87,6 +90,7 @@ def report_retrieval(given: Given) -> Mapping[str, object]:
             update={"candidates": report.broad_candidates}
         ),
         "count": len(prompts),
+        "decomposer": f"the language model {config.language_model()[0]}" if by_model else "rules",
         "appendices": comparison.appendices,
         "made_from": [
             fingerprint(REVISION, [repr(prompt) for prompt in prompts], report.model_dump()),
