@@ -1,6 +1,7 @@
 """Whoever was told what is no longer so is told that, once; what changes nothing is told to nobody.
 
-usage: recall.py [--answers 2000] [--changes 200] [--same 200] [--kills 12] [--home FOLDER]
+usage: recall.py [--answers 2000] [--changes 200] [--same 200] [--batches 5] [--kills 12]
+       [--home FOLDER]
 
 People ask three corpora (`recall_data`): real questions where there are some, questions made from
 rows and sentences else, follow-ups, under filters, as users in groups and as users without a name.
@@ -86,7 +87,6 @@ USERS = (
 LATER = "vera"
 """Asks while what serves is rolled back."""
 KINDS = ("value edited", "sentence reversed", "row deleted", "superseded", "unit renamed")
-BATCHES = 5
 ROLLED_BACK = (1, 3)
 TRIES = 4_000
 DRAWS = 32
@@ -334,12 +334,13 @@ def change(run: Run, kind: str, kept: KeptAnswer, *, may_delete: bool) -> bool:
     return False
 
 
-def true_changes(run: Run, *, changes: int, kills: int) -> Iterator[Bound]:
+def true_changes(run: Run, given: argparse.Namespace) -> Iterator[Bound]:
     """Changes of all kinds in batches, each with a refresh and a recall."""
+    changes, kills, batches = given.changes, given.kills, given.batches
     made: Counter[str] = Counter()
     found = missed = false = twice = others = alike = 0
     mine = {each: kept.context.user for each, kept in run.newest().items()}
-    for batch in range(BATCHES):
+    for batch in range(batches):
         newest, before = run.newest(), run.world.raw()
         mine |= {
             each: mine[kept.context.recalls]
@@ -349,7 +350,7 @@ def true_changes(run: Run, *, changes: int, kills: int) -> Iterator[Bound]:
         known = {each[:2] for each in run.notices()}
         run.world.edits.clear()
         for kind in KINDS:
-            wanted = changes // len(KINDS) * (batch + 1) // BATCHES
+            wanted = changes // len(KINDS) * (batch + 1) // batches
             for _ in range(TRIES):
                 if made[kind] >= wanted:
                     break
@@ -364,7 +365,7 @@ def true_changes(run: Run, *, changes: int, kills: int) -> Iterator[Bound]:
             for each, kept in newest.items()
             if truth.affects(kept, sees_of(kept.context.groups))
         }
-        own_kills = (kills * (batch + 1)) // BATCHES - (kills * batch) // BATCHES if batch else 0
+        own_kills = (kills * (batch + 1)) // batches - (kills * batch) // batches if batch else 0
         later: set[str] = set()
         if batch in ROLLED_BACK:
             run.recall(kills=own_kills)
@@ -574,6 +575,7 @@ def main() -> None:
     options.add_argument("--changes", type=int, default=200)
     options.add_argument("--same", type=int, default=200)
     options.add_argument("--kills", type=int, default=12)
+    options.add_argument("--batches", type=int, default=5)
     options.add_argument("--home", type=Path, help="keeps what is built first")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -605,7 +607,7 @@ def main() -> None:
         bounds: list[Bound] = [
             at_least("kept answers", len(newest), given.answers),
             equal("told before anything changed", first.told, 0),
-            *(true_changes(run, changes=given.changes, kills=given.kills) if given.changes else ()),
+            *(true_changes(run, given) if given.changes else ()),
             *(same_changes(run, changes=given.same) if given.same else ()),
             *costs(run),
         ]
