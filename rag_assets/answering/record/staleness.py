@@ -245,20 +245,22 @@ class Served:
     def has_bytes_of(self, thens: Sequence[CompleteSet], source: str, uri: str) -> bool:
         """Whether a document, or a file in its place, has the bytes that it had at one of `thens`.
 
-        Or all its words, where no other parser read it. False where that is not known.
+        Or all its words, as the same parser reads them. False where that is not known.
         """
         now, before = self._set.recorded_at, {each.recorded_at for each in thens}
         found = self._bytes(now, source, uri, 1)
         known = {self._bytes(each, source, uri, MANIFESTS) for each in before} - {None}
-        if found is not None and found not in known:
-            words = self._words_of(source, uri)
-            return words != "" and any(
-                words == self._words_then(source, uri, each.joint) for each in thens
-            )
-        if found is not None or not known:
-            return found is not None
-        where = is_one_of("sha256", sorted(filter(None, known)))
-        return self._store.count(DOCUMENT_FILES_TABLE, where=where) > 0
+        if found is not None and found in known:
+            return True
+        places = {(source, uri)}
+        if found is None and known:  # gone: where files with its bytes stand, or stood since
+            lists = (self._manifest(version) for _, version in self._manifests[-MANIFESTS:])
+            places = {place for each in lists for place, hash_ in each.items() if hash_ in known}
+            newest = self._manifest(self._manifests[-1][1])
+            if any(newest.get(place) in known for place in places):
+                return True
+        words = {self._words_then(source, uri, each.joint) for each in thens} - {""}
+        return any(self._words_of(*place) in words for place in places)
 
     def _read_bytes(self, recorded_at: str, source: str, uri: str, most: int) -> str | None:
         """The hash of a file when a set was recorded: of that second, all manifests agree.
