@@ -64,7 +64,7 @@ from rag_assets.answering.record.keeping import keep_asked
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.notices import kept_of
 from rag_assets.answering.record.recalling import Recalled, recall
-from rag_assets.citations.kinds import Cell, Span
+from rag_assets.citations.kinds import Cell, Computed, Span
 from rag_assets.config import Config
 from rag_assets.operations.recall_notices import recall_after
 from rag_assets.operations.serving_index.promotion import promote
@@ -294,7 +294,7 @@ def change(run: Run, kind: str, kept: KeptAnswer, *, may_delete: bool) -> bool:
     world, drawn = run.world, run.random
     sentences = [each for each in kept.answer.sentences if each.citations]
     cited = drawn.choice(drawn.choice(sentences).citations) if sentences else None
-    cited = cited.inputs[0] if cited is not None and getattr(cited, "inputs", ()) else cited
+    cited = cited.inputs[0] if isinstance(cited, Computed) and cited.inputs else cited
     if isinstance(cited, Cell) and "#" in cited.table:
         uri = cited.table.partition("#")[0]
         if uri not in world.sheets:
