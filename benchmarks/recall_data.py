@@ -293,7 +293,7 @@ class World:
                 is_text = path.suffix in (".md", ".html", ".txt")
                 texts[place] = said(path.read_text("utf-8")) if is_text else ""
         texts |= {("plant", uri): said(each.text) for uri, each in self.sheets.items()}
-        tables = {}
+        tables: dict[tuple[str, str], Sequence[Record]] = {}
         for source in ("materials", "purchasing"):
             with closing(sqlite3.connect(self.home / f"{source}.sqlite")) as database:
                 database.row_factory = sqlite3.Row

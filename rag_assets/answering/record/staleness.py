@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -58,7 +58,7 @@ TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
-MANIFESTS = 30
+MANIFESTS = 12
 """Manifests of files in which one is looked for that was moved since."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
@@ -105,10 +105,11 @@ class Served:
         self._compared = compared
         self._bytes = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_bytes)
         self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
-        self._hash = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_hash)
+        self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
+        self._manifest = lru_cache(maxsize=MANIFESTS)(self._read_manifest)
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
-        self._words_of = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
+        self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
         self._is_new = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_new)
         self._moved: dict[tuple[str, str], tuple[str, str]] = {}
 
@@ -181,7 +182,7 @@ class Served:
         before, after = then.table_rows or then.joint, self._set.table_rows or self._set.joint
         if IN_DOCUMENT not in table and _version(before) == _version(after):
             return True
-        if not holds(self._store, then.joint):
+        if not self._holds(then.joint):
             return False
         ids = [self._row_ids(pin, source, table) for pin in (then.joint, self._set.joint)]
         return ids[0] == ids[1]
@@ -244,15 +245,22 @@ class Served:
     def has_bytes_of(self, thens: Sequence[CompleteSet], source: str, uri: str) -> bool:
         """Whether a document, or a file in its place, has the bytes that it had at one of `thens`.
 
-        False where that is not known.
+        Or all its words, as the same parser reads them. False where that is not known.
         """
         now, before = self._set.recorded_at, {each.recorded_at for each in thens}
         found = self._bytes(now, source, uri, 1)
         known = {self._bytes(each, source, uri, MANIFESTS) for each in before} - {None}
-        if found is not None or not known:
-            return found in known
-        where = is_one_of("sha256", sorted(filter(None, known)))
-        return self._store.count(DOCUMENT_FILES_TABLE, where=where) > 0
+        if found is not None and found in known:
+            return True
+        places = {(source, uri)}
+        if found is None and known:  # gone: where files with its bytes stand, or stood since
+            lists = (self._manifest(version) for _, version in self._manifests[-MANIFESTS:])
+            places = {place for each in lists for place, hash_ in each.items() if hash_ in known}
+            newest = self._manifest(self._manifests[-1][1])
+            if any(newest.get(place) in known for place in places):
+                return True
+        words = {self._words_then(source, uri, each.joint) for each in thens} - {""}
+        return any(self._words_of(*place) in words for place in places)
 
     def _read_bytes(self, recorded_at: str, source: str, uri: str, most: int) -> str | None:
         """The hash of a file when a set was recorded: of that second, all manifests agree.
@@ -266,15 +274,16 @@ class Served:
         for moment in (at, at + timedelta(seconds=1)):
             place = bisect_right(self._manifests, moment, key=itemgetter(0))
             versions = [version for _, version in self._manifests[:place][-most:]]
-            hashes = (self._hash(each, source, uri) for each in reversed(versions))
+            hashes = (self._manifest(each).get((source, uri)) for each in reversed(versions))
             found.add(next(filter(None, hashes), None))
         return found.pop() if len(found) == 1 else None
 
-    def _read_hash(self, version: int, source: str, uri: str) -> str | None:
-        where = f"source = {quoted(source)} AND uri = {quoted(uri)}"
-        name, columns = DOCUMENT_FILES_TABLE, ["sha256"]
-        rows = self._store.read(name, columns=columns, where=where, version=version)
-        return next(iter(rows["sha256"].to_pylist()), None)
+    def _read_manifest(self, version: int) -> Mapping[tuple[str, str], str | None]:
+        """The hash of each file, by source and URI."""
+        columns = ["source", "uri", "sha256"]
+        rows = self._store.read(DOCUMENT_FILES_TABLE, columns=columns, version=version)
+        source, uri, hashes = (rows[name].to_pylist() for name in columns)
+        return dict(zip(zip(source, uri, strict=True), hashes, strict=True))
 
     @cached_property
     def _manifests(self) -> Sequence[tuple[datetime, int]]:
@@ -324,15 +333,19 @@ class Served:
         )
 
     def _read_is_new(self, source: str, uri: str, pin: Pin) -> bool:
-        if not holds(self._store, pin):
+        if not self._holds(pin):
             return False
         where = _of_document(source, uri)
         rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
         return rows.num_rows == 0
 
-    def _read_words(self, source: str, uri: str) -> str:
+    def _words_of(self, source: str, uri: str) -> str:
+        return self._words_then(source, uri, self._set.joint)
+
+    def _read_words(self, source: str, uri: str, pin: Pin) -> str:
         """The words of a document, each once where its chunks overlap; empty where it is gone."""
-        pin = self._set.joint
+        if not self._holds(pin):
+            return ""
         rows = self._store.read(
             pin.table,
             columns=["text", "char_start", "char_end"],
@@ -382,7 +395,7 @@ class Served:
     def _replaced(self, then: CompleteSet) -> Collection[tuple[str, str]]:
         """The documents that were superseded then, as far as that is known."""
         families = then.families
-        return self._were_replaced(families) if families and holds(self._store, families) else ()
+        return self._were_replaced(families) if families and self._holds(families) else ()
 
     def _read_replaced(self, families: Pin) -> Collection[tuple[str, str]]:
         units = self._set.documents or self._set.joint
