@@ -38,7 +38,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 from bounds import Bound, at_least, at_most, equal, finish
-from rag_assets.operations.recall_notices import recall_after
 from recall_data import (
     DATA,
     MACHINES,
@@ -541,7 +540,7 @@ def costs(run: Run) -> Iterator[Bound]:
             file.path.rename(aside)
         began = time.process_time()  # of wall time, other work on the machine takes its share
         refresh(run.config)
-        recall_after(run.store, run.config, log=quiet)
+        recall(run.store, run.config, log=quiet)
         took[has_answers].append(time.process_time() - began)
         if not has_answers:
             file.close()

@@ -31,8 +31,8 @@ TOKENS_A_SENTENCE = 8
 class MatchedAnswer:
     """What a matcher said of an answer."""
 
-    units: Sequence[int]
-    """The place of the unit of each sentence; empty where the matcher failed."""
+    units: Sequence[int | None]
+    """The place of the unit of each sentence, None without one; empty where the matcher failed."""
     seconds: float
 
     @property
@@ -64,8 +64,10 @@ def matched_by_model(answer: SourcedAnswer, model: LanguageModel) -> MatchedAnsw
     )
     request = Request((Message("user", text),), 20 + TOKENS_A_SENTENCE * count, schema)
     completion = model.complete(request)
-    given = completion.parsed["sources"] if isinstance(completion.parsed, dict) else []
-    return MatchedAnswer([int(each) - 1 for each in given], completion.milliseconds / 1_000)
+    given = completion.parsed.get("sources") if isinstance(completion.parsed, dict) else None
+    named = given if isinstance(given, list) else []
+    places = [each - 1 for each in named if isinstance(each, int)]
+    return MatchedAnswer(places, completion.milliseconds / 1_000)
 
 
 def numbered(texts: Sequence[str]) -> str:
