@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -34,6 +35,7 @@ from rag_assets.citations.kinds import Cell, PlanCitation, Rows, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.row_cells import cells_of
 from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies, indexed_families
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
@@ -109,6 +111,7 @@ class Served:
         self._manifest = lru_cache(maxsize=MANIFESTS)(self._read_manifest)
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
+        self._cells = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_cells)
         self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
         self._is_new = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_new)
         self._moved: dict[tuple[str, str], tuple[str, str]] = {}
@@ -221,8 +224,16 @@ class Served:
         found, places = rows
         catalogue = self._assistant.catalogue
         of_key = at_places(found, catalogue, places.get(cell.row_key, []))
-        cells = citing.cells(of_key, catalogue, column)
-        return any((str(each.value), each.unit) == (str(cell.value), cell.unit) for each in cells)
+        said = cell.column, str(cell.value), cell.unit
+        # Read as a lookup reads a column, or as each cell of a row that was found reads alone.
+        cells = chain(citing.cells(of_key, catalogue, column), self._cells(*of_key.row_ids))
+        return any((each.column, str(each.value), each.unit) == said for each in cells)
+
+    def _read_cells(self, *row_ids: str) -> list[Cell]:
+        from rag_assets.answering.quoting.unit_citations import told_cells
+
+        rows = cells_of(row_ids, store=self._store, complete_set=self._set).values()
+        return [each.cell for row in rows for each in told_cells(row, None)]
 
     def _read_rows(
         self, source: str, table: str

@@ -3,19 +3,24 @@
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from rag_assets.answering.assistant import Assistant
+from rag_assets.answering.quoting.unit_citations import cells_of
 from rag_assets.answering.record import recalling
 from rag_assets.answering.record.database import RECALLS, SCHEMA, answers_of
 from rag_assets.answering.record.keeping import keep_asked
 from rag_assets.answering.record.listing import AnswerFilter, find, one
 from rag_assets.answering.record.notices import Notices
 from rag_assets.answering.record.recalling import recall
+from rag_assets.answering.record.staleness import Served
 from rag_assets.operations.erasure.kept_answers import answers_by, erase
 from rag_assets.operations.serving_index.promotion import promote
 from rag_assets.operations.serving_index.rollback import roll_back
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.row_cells import rows_among
 from rag_assets.store import serving_pointer
 from rag_assets_testing.documents.making import report
 from rag_assets_testing.faults.pipeline import refresh
@@ -348,3 +353,20 @@ def test_a_table_in_a_document_that_is_superseded_is_told(made):
     made.write("other.md", "# Other\n\nNothing of pins.\n")
     done = recalled(made)
     assert (done.touched, done.told) == (0, 0)
+
+
+def test_each_cell_of_a_row_that_is_found_stands_however_its_column_is_read(made):
+    """A column with a word in it is no column of numbers; a cell alone may be one, with a unit."""
+    made.execute('CREATE TABLE sellers (id INTEGER PRIMARY KEY, name TEXT, "share [%]" TEXT)')
+    made.execute("INSERT INTO sellers VALUES (1, 'Acme', '84.3'), (2, 'Bolt', 'none')")
+    made.file.write_text(made.file.read_text().replace("[alloys,", "[alloys, sellers,"))
+    refresh(made.config)
+    assistant = Assistant(made.store, made.config)
+    hits = assistant.search("Acme share", filters=Filters(table="sellers"))
+    rows = rows_among(hits, store=made.store, complete_set=assistant.index.complete_set)
+    served = Served.now(made.store, made.config)
+
+    cells = [cell for hit in hits for cell in cells_of(rows[hit.unit_id], hit)]
+    assert any(cell.unit == "%" for cell in cells)
+    assert all(served.has_cell(cell) for cell in cells)
+    assert not any(served.has_cell(replace(cell, value="other")) for cell in cells)
