@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,9 @@ from rag_assets.store.records_file import is_damage
 from rag_assets.table_lookup.arm import narrowed
 from rag_assets.table_lookup.looking_up import look_up
 from rag_assets.table_lookup.plans.plan import plan_to_json
+from rag_assets.table_lookup.plans.sandbox import SandboxError
 from rag_assets.table_lookup.verifying import verify_again
+from rag_assets.workers import AbandonedError
 
 if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
@@ -79,11 +82,12 @@ def plan_of(
     if not is_of_rules or any(isinstance(each, PlanCitation) for each in answer.citations):
         return None
     asked, tables = answer.read_as or answer.question, narrowed(assistant.catalogue, filters)
-    looked = look_up(asked, tables, in_documents=False, suggests=False)  # it is remembered
-    if looked.outcome != "answered" or looked.plan is None:
-        return None
-    plan = plan_to_json(looked.plan)
-    return plan if verify_again(told_rows(answer, plan), tables) == "same" else None
+    with suppress(AbandonedError, SandboxError):  # it is kept though nobody waits for it any more
+        looked = look_up(asked, tables, in_documents=False, suggests=False)  # it is remembered
+        plan = plan_to_json(looked.plan) if looked.outcome == "answered" and looked.plan else None
+        if plan and verify_again(told_rows(answer, plan), tables) == "same":
+            return plan
+    return None
 
 
 def keep(

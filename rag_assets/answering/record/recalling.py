@@ -309,6 +309,8 @@ class _Recall:
             return False  # what people know stays what is compared
         if is_ruled and tolerance is None:
             is_other = is_other or _ranks(answer) != _ranks(kept.answer)
+        if not (touched or is_other):
+            return False
         at = clock.now()
         context = replace(
             context_of(

@@ -370,3 +370,13 @@ def test_each_cell_of_a_row_that_is_found_stands_however_its_column_is_read(made
     assert any(cell.unit == "%" for cell in cells)
     assert all(served.has_cell(cell) for cell in cells)
     assert not any(served.has_cell(replace(cell, value="other")) for cell in cells)
+
+
+def test_an_answer_under_a_rule_is_kept_anew_only_where_it_changed(made):
+    answer_id = ask(made, STIFFNESS, filters=Filters(uri="spring.md"))
+    Notices.of(made.store).watch(answer_id, tolerance=None)
+    made.write("other.md", "# Other\n\nNothing of springs.\n")
+
+    assert recalled(made).told == 0
+    with answers_of(made.store).reading() as connection:
+        assert connection.execute("SELECT answer_id FROM answers").fetchall() == [(answer_id,)]
