@@ -1,6 +1,7 @@
 """What every benchmark shares: bounds that it holds, the closing JSON line, and the shared data."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -31,6 +32,8 @@ class Bound:
     known: bool = False
     reason: str = ""
     """Why a known miss is one, and how far it may go."""
+    note: str = ""
+    """What else has to be known of it."""
 
 
 def at_most(what: str, value: float, limit: float) -> Bound:
@@ -39,6 +42,24 @@ def at_most(what: str, value: float, limit: float) -> Bound:
 
 def at_least(what: str, value: float, limit: float) -> Bound:
     return Bound(what=what, value=round(value, 4), bound=f">= {limit:g}", ok=value >= limit)
+
+
+def not_worse(what: str, low: float | None, high: float | None, *, margin: float) -> Bound:
+    """Of a difference, ours less theirs: a loss of more than `margin` is ruled out.
+
+    That is so where the lower end of the 95 % interval lies above minus the margin. An upper end
+    above it only says that no loss is proved; a lower end that is not above 0, that no gain is.
+    """
+    ends = (math.nan if end is None else float(end) for end in (low, high))
+    least, most = ends
+    bound = at_least(f"{what}: lower end", least, -margin)
+    if bound.ok:
+        smaller = f"a smaller loss is shown: upper end {most:+.3f}"
+        return replace(bound, note="" if least > 0 else smaller if most < 0 else "no gain shown")
+    told = f"a loss is shown: upper end {most:+.3f}"
+    if not most < -margin:
+        told = f"cannot be told by these questions: upper end {most:+.3f}"
+    return replace(bound, note=told)
 
 
 def equal(what: str, value: float, expected: float) -> Bound:
@@ -67,6 +88,8 @@ def finish(name: str, bounds: Sequence[Bound]) -> NoReturn:
         print(f"{_mark(bound)} {bound.what}: {bound.value} (bound {bound.bound})")
         if bound.known:
             print(f"      known: {bound.reason}")
+        if bound.note:
+            print(f"      {bound.note}")
     print(json.dumps({"name": name, "bounds": [asdict(bound) for bound in bounds]}))
     sys.exit(0 if all(bound.ok for bound in bounds) else 1)
 

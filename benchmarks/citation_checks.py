@@ -8,13 +8,17 @@ cross-encoder) what it says of each form is printed too.
 
 Reference matching is measured on answers whose sources are known: quotations with their citations
 taken off, and the true sentences above. Precision is printed at the thresholds of P1, figure 10.
+With --matcher URL MODEL (an OpenAI-compatible server) a language model matches the same answers,
+and both stand beside each other as in P1, table 7.
 """
 
 import argparse
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +34,7 @@ from reference_matching_data import (
     quoted_answers,
     reworded_answers,
 )
+from reference_matching_model import MatchedAnswer, matched_by_model, precision
 
 from rag_assets.answering.checks.judging import open_judge
 from rag_assets.answering.checks.verifying import CitedSentence, verdicts_of
@@ -39,8 +44,11 @@ from rag_assets.answering.quoting.sourcing import (
     best_segments,
     match_references,
 )
-from rag_assets.config import Config
+from rag_assets.config import Config, LanguageModelSettings
+from rag_assets.models.language.calls import LanguageModel
+from rag_assets.models.language.opening import open_entry
 from rag_assets.models.rerankers import Reranker
+from rag_assets.reports.text_tables import table
 from rag_assets.retrieval.encoders import Remembering
 
 COMPARED = frozenset(
@@ -133,6 +141,35 @@ def precision_table(what: str, answers: Sequence[SourcedAnswer], scorer: Calibra
     return sum(right for _, right in sentences) / len(sentences)
 
 
+def beside_a_model(
+    what: str, answers: Sequence[SourcedAnswer], scorer: Calibrated, model: LanguageModel
+) -> list[dict[str, str]]:
+    """Print P1's table 7: segments, precision and seconds of an answer, with their spread."""
+    own = []
+    for answer in answers:
+        started = time.monotonic()
+        [found] = matched([answer], scorer)
+        units = [each.unit for each in found for _ in range(each.start, each.end)]
+        own.append(MatchedAnswer(units, time.monotonic() - started))
+    rows = []
+    told = [matched_by_model(answer, model) for answer in answers]
+    for name, every in (("matching algorithm", own), (model.name, told)):
+        shares = [precision(answer, each) for answer, each in zip(answers, every, strict=True)]
+        segments = [each.segments for each in every if each.units]
+        rows.append(
+            {
+                "method": name,
+                "segments": f"{np.mean(segments or [0]):.1f} (± {np.std(segments or [0]):.1f})",
+                "sentence-level precision": f"{np.mean(shares):.2f} (± {np.std(shares):.2f})",
+                "seconds": f"{np.mean([each.seconds for each in every]):.2f}",
+                "failed": str(sum(not each.units for each in every)),
+            }
+        )
+    print(f"{what}, as in P1, table 7 (a failure has a precision of 0):")
+    print(table(rows, columns=[*rows[0]]))
+    return rows
+
+
 def brute_force(
     count: int,
     scores: dict[tuple[tuple[int, int], int], float],
@@ -179,7 +216,9 @@ def differences(*, most: int, rounds: int) -> int:
     return wrong
 
 
-def reference_bounds(sentences: Sequence[Labelled], corpora: Sequence[Path]) -> Iterator[Bound]:
+def reference_bounds(
+    sentences: Sequence[Labelled], corpora: Sequence[Path], matcher: LanguageModel | None
+) -> Iterator[Bound]:
     """Reference matching: optimal, fast, and how precise."""
     yield equal(
         "cuts of up to 8 sentences worth less than brute force", differences(most=8, rounds=500), 0
@@ -189,6 +228,8 @@ def reference_bounds(sentences: Sequence[Labelled], corpora: Sequence[Path]) -> 
     for corpus in corpora:
         answers = quoted_answers(corpus, most=60, seed=1)
         value = precision_table(f"quotations of {corpus.name}", answers, scorer)
+        if matcher is not None:
+            beside_a_model(f"quotations of {corpus.name}", answers, scorer, matcher)
         yield at_least(f"precision of all sentences, quotations of {corpus.name}", value, 0.72)
     reworded = reworded_answers(sentences, corpus=corpora[0])
     precision_table("sentences in other words", reworded, scorer)
@@ -219,18 +260,35 @@ def _longest(corpus: Path) -> SourcedAnswer:
     return SourcedAnswer(chosen, tuple(units[:UNITS_OF_LONGEST]), (0,) * len(chosen))
 
 
+@contextmanager
+def opened_matcher(named: Sequence[str] | None) -> Generator[LanguageModel | None]:
+    """The language model with this address and name; None where none is named."""
+    if not named:
+        yield None
+        return
+    url, name = named
+    settings = LanguageModelSettings.model_validate({"base_url": url, "model": name, "local": True})
+    with (
+        tempfile.TemporaryDirectory() as state,
+        open_entry(name, settings, state=Path(state)) as model,
+    ):
+        yield model
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--sentences", type=Path, default=SENTENCES)
     options.add_argument("--split", choices=("dev", "test"), help="all unless given")
     options.add_argument("--judge", type=Path, metavar="FOLDER", help="a model that judges")
+    options.add_argument("--matcher", nargs=2, metavar=("URL", "MODEL"), help="who matches too")
     arguments = options.parse_args()
     sentences = labelled_sentences(arguments.sentences, split=arguments.split)
     corpora = [dataset("materials_demo"), dataset("ottqa")]
-    bounds = [
-        *sentence_bounds(sentences, arguments.judge),
-        *reference_bounds(sentences, corpora),
-    ]
+    with opened_matcher(arguments.matcher) as matcher:
+        bounds = [
+            *sentence_bounds(sentences, arguments.judge),
+            *reference_bounds(sentences, corpora, matcher),
+        ]
     finish("citation_checks", bounds)
 
 

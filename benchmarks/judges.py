@@ -382,6 +382,7 @@ def label_bounds(known: Sequence[DegradedAnswer]) -> Iterator[Bound]:
         yield within(f"intervals that hold a kappa of {kappa:g}", held / KAPPA_DRAWS, *HOLDS)
     scores = np.array(right(known)["correctness"])
     true = {"mean": scores.mean(), "difference": -WORSE * (scores > 1).mean()}
+    limits = {"mean": (1.0, 5.0), "difference": (-4.0, 4.0)}
     held = {"mean": 0, "difference": 0}
     widths, off = [], []
     for _ in range(KAPPA_DRAWS):
@@ -395,8 +396,8 @@ def label_bounds(known: Sequence[DegradedAnswer]) -> Iterator[Bound]:
             ("difference", kind_of_worse - kind, worse - people),
         ):
             said = np.where(is_labelled, truth, np.nan).tolist()
-            found = powered(judged.tolist(), said, (1, 5))
-            alone = powered(np.zeros(ITEMS).tolist(), said, (1, 5))
+            found = powered(judged.tolist(), said, limits[name])
+            alone = powered(np.zeros(ITEMS).tolist(), said, limits[name])
             assert found
             assert alone
             held[name] += int(found.low <= true[name] <= found.high)

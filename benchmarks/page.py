@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 AXE = "https://registry.npmjs.org/axe-core/-/axe-core-4.14.1.tgz"
 AXE_SHA256 = "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745"
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+HINGE, CHANGED = "At how many degrees does the gromulated hinge open?", 55
 WIDTH, HEIGHT, NARROW = 1440, 900, 360
 """Of the window, in pixels."""
 FIRST_VIEW = 100_000
@@ -293,8 +294,9 @@ def search(here: Here) -> None:
         assert all(each.startswith("suppliers/fjallstal_FS_700") for each in places), places
         assert "domain=document" in page.url
         page.locator("summary", has_text="Why these results").click()
-        heads = page.locator("#results th").all_inner_texts()
-        assert heads[2:] == ["meaning", "words", "before reranking", "reranked"], heads
+        ranks = page.get_by_role("region", name="Ranks in each stage")
+        heads = ranks.locator("th").all_inner_texts()
+        assert heads[:4] == ["Result", "Title", "meaning", "words"], heads
         here.shot(page, "search")
         page.locator(".results h2 a").first.click()
         page.locator("#evidence figure").wait_for(timeout=60_000)
@@ -323,6 +325,35 @@ def history(here: Here) -> None:
         page.get_by_text("Erased for good").wait_for()
         page.reload()
         assert page.locator(".kept li").count() == before - 1
+
+
+@check(WITHOUT_MODEL, "an answer that changed is told, and by keys alone opened and seen")
+def changed(here: Here) -> None:
+    hinge = here.home / "data" / "documents" / "gromulated_hinge.md"
+    config = here.home / "rag_assets.yaml"
+    for degrees in (40, 55):
+        hinge.write_text(f"# Hinges\n\nThe gromulated hinge opens at {degrees} degrees.\n", "utf-8")
+        done = rag_assets("refresh", config=config, environment=OFFLINE)
+        told = rag_assets("variants", "promote", "default", "--override", "hinges", config=config)
+        print(done.output[-300:], told.output[-300:])
+        with here.page() as page:
+            page.goto(here.url)
+            if degrees == CHANGED:
+                page.get_by_text("of your answers ha").wait_for()
+                _tab_to(page, "header a[href='/changed']")
+                page.keyboard.press("Enter")
+                page.wait_for_url("**/changed")
+                here.shot(page, "changed")
+                said = page.locator(".changes li", has_text=HINGE).first.inner_text()
+                assert said.index("40 degrees") < said.index("55 degrees"), said
+                _tab_to(page, ".changes button[hx-post$='/seen']")
+                page.keyboard.press("Enter")
+                page.get_by_text("it is news no more").wait_for()
+                page.goto(here.url)
+                page.wait_for_load_state("networkidle")
+                assert not page.get_by_text("of your answers ha").count()
+            else:
+                ask(page, HINGE)
 
 
 @check(WITHOUT_MODEL, "feedback is kept, with the version and the rank")
@@ -566,8 +597,9 @@ def serious(here: Here, axe: str) -> list[str]:
         looked()
         if here.shots:
             here.shot(page, f"search_{scheme}")
-        page.goto(f"{here.url}/history")
-        looked()
+        for place in ("history", "changed?seen=true"):
+            page.goto(f"{here.url}/{place}")
+            looked()
         page.goto(f"{here.url}/u/nothing?v=1")
         looked()
         context.close()

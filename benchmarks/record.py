@@ -40,6 +40,11 @@ Each table is what one command printed; run it to see it on your machine. The bo
 value has to be. Where a miss is known, its reason stands beside it. Ratios are measured in one run
 on one machine; seconds differ between machines.
 
+A row that compares two ways holds by the lower end of the 95 % interval of their difference: only
+that rules a larger loss out. Where it is not above 0, no gain is shown, which is said. Rows with
+*about* are of runs that recorded the upper end: their lower end is taken to lie as far below the
+difference, until the next run. A row that recorded nothing but an upper end shows nothing.
+
 ![Seconds in percent of the best other framework](images/benchmarks.svg)
 """
 
@@ -101,14 +106,12 @@ def section(name: str, record: Mapping) -> str:
         for bound in record["bounds"]
     ]
     command = f"python benchmarks/{name}.py {record['arguments']}".strip()
+    lines = [f"## {name}", "", about, "", f"`{command}`", ""]
+    if reason := record.get("not run here"):
+        return "\n".join([*lines, f"Not run here: {reason}.", ""])
     return "\n".join(
         [
-            f"## {name}",
-            "",
-            about,
-            "",
-            f"`{command}`",
-            "",
+            *lines,
             "| what | measured | bound | holds |",
             "| --- | ---: | ---: | --- |",
             *rows,
@@ -121,9 +124,11 @@ def section(name: str, record: Mapping) -> str:
 
 def holds(bound: Mapping) -> str:
     """Whether a bound holds, and why not where that is known."""
+    note = f"; {bound['note']}" if bound.get("note") else ""
     if bound["ok"]:
-        return "yes"
-    return f"**no**, known: {bound['reason']}" if bound.get("known") else "**no**"
+        return f"yes{note}"
+    known = f", known: {bound['reason']}" if bound.get("known") else ""
+    return f"**no**{known}{note}"
 
 
 def picture(records: Mapping[str, Mapping]) -> str:

@@ -13,7 +13,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from generate import check, headings, office, questions, reports, standards, tables
+from generate import check, hard_questions, headings, office, questions, reports, standards, tables
 
 DATA = Path(__file__).resolve().parent
 FOLDERS = ("epd", "guides", "memos", "reports", "scans", "specifications", "standards", "suppliers")
@@ -31,6 +31,7 @@ def write(data: Path) -> None:
     tables.write_all(data / "materials.sqlite")
     headings.write_all(data / "headings.csv")
     questions.write_all(data / "questions.jsonl", data)
+    hard_questions.write_all(data / "hard_questions.jsonl")
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from rag_assets.lineage import own_name, records_of, source_key
 from rag_assets.operations.alerts.dispatch import Teller
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.problems import lost_runs
-from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.problems.current import RECALL_NOTICES, SERVING_INDEX
 from rag_assets.operations.problems.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems.own_runs import ENDED
 from rag_assets.operations.problems.runs import name_of
@@ -176,7 +176,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
         selection=[
             spec.key
             for spec in specs
-            if spec.partitions_def or own_name(config, spec.key) == SERVING_INDEX
+            if spec.partitions_def or own_name(config, spec.key) in (SERVING_INDEX, RECALL_NOTICES)
         ],
         description="Builds a variant, which is the partition to choose: all its steps, from the "
         "sources as they were last read. The same as `rag-assets variants backfill VARIANT`.",

@@ -69,7 +69,7 @@ AT_THE_ROOT = frozenset(
         "api",
     }
 )
-MOST_NAMES = {"evaluation": 115, "operations": 90, "answering": 85}
+MOST_NAMES = {"evaluation": 115, "operations": 90, "answering": 91}
 """Rooms that say which of their modules are their doors (`DOORS`, in the `__init__` of each), and
 the most names that other rooms may import from them."""
 NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}

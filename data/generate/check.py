@@ -186,8 +186,8 @@ def check(data: Path) -> str:
     Raises:
         ValueError: if anything does not resolve, with one line for each fault.
     """
-    lines = (data / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = [json.loads(line) for line in lines]
+    files = (data / "questions.jsonl", data / "hard_questions.jsonl")
+    asked = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
     with Sources(data) as sources:
         faults = _heading_faults(data, sources)
         for record in asked:

@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_CAB_OLD = "standards/NHS-3101-4_corrosion_protection_cab_sheet_2017.pdf"
-_CAB_NEW = "standards/NHS-3101-5_corrosion_protection_cab_sheet_2024.pdf"
-_SEALS = "standards/NHS-3240-3_elastomer_seals_ageing.pdf"
-_DISCS = "standards/NHS-2215-6_cast_iron_brake_discs.pdf"
-_WELDING = "standards/NHS-5407-2_welding_of_frame_rails.pdf"
-_INTERIOR = "standards/NHS-3362-4_interior_polymers_burning.pdf"
-_FASTENERS = "standards/NHS-3120-7_fastener_coatings.pdf"
-_EPD_STRIP = "epd/EPD-0412_fjallstal_hot_rolled_strip.pdf"
-_EPD_SHEET = "epd/EPD-0388_ostersjo_galvanised_sheet.pdf"
-_EPD_PP = "epd/EPD-0457_repolyn_recycled_polypropylene.pdf"
-_EPD_DISC = "epd/EPD-0431_gjutvik_brake_disc.pdf"
-_FATIGUE = "reports/TR-2024-017_fatigue_of_frame_steel.pdf"
-_SLIDES = "reports/TR-2024-031_coated_fasteners.pptx"
-_GUIDELINE = "guides/MG-02_material_selection.pdf"
-_DATA_SHEET = "suppliers/fjallstal_FS_700_MC_data_sheet.pdf"
-_HEXALON = "suppliers/hexalon_zinc_flake_coating.html"
-_POLYAMIDE = "specifications/MS-118_polyamide_66_for_brackets.docx"
-_READING = "guides/reading_data_sheets.md"
-_CARDS = "guides/material_cards_for_simulation.md"
-_TESTING = "guides/provning_av_tatningar.md"
-_MEMO = "memos/pm_byte_av_zinkskikt_2024.txt"
-_SCAN = "scans/certificate_98-1147_hardness.pdf"
+CAB_OLD = "standards/NHS-3101-4_corrosion_protection_cab_sheet_2017.pdf"
+CAB_NEW = "standards/NHS-3101-5_corrosion_protection_cab_sheet_2024.pdf"
+SEALS = "standards/NHS-3240-3_elastomer_seals_ageing.pdf"
+DISCS = "standards/NHS-2215-6_cast_iron_brake_discs.pdf"
+WELDING = "standards/NHS-5407-2_welding_of_frame_rails.pdf"
+INTERIOR = "standards/NHS-3362-4_interior_polymers_burning.pdf"
+FASTENERS = "standards/NHS-3120-7_fastener_coatings.pdf"
+EPD_STRIP = "epd/EPD-0412_fjallstal_hot_rolled_strip.pdf"
+EPD_SHEET = "epd/EPD-0388_ostersjo_galvanised_sheet.pdf"
+EPD_PP = "epd/EPD-0457_repolyn_recycled_polypropylene.pdf"
+EPD_DISC = "epd/EPD-0431_gjutvik_brake_disc.pdf"
+FATIGUE = "reports/TR-2024-017_fatigue_of_frame_steel.pdf"
+SLIDES = "reports/TR-2024-031_coated_fasteners.pptx"
+GUIDELINE = "guides/MG-02_material_selection.pdf"
+DATA_SHEET = "suppliers/fjallstal_FS_700_MC_data_sheet.pdf"
+HEXALON = "suppliers/hexalon_zinc_flake_coating.html"
+POLYAMIDE = "specifications/MS-118_polyamide_66_for_brackets.docx"
+READING = "guides/reading_data_sheets.md"
+CARDS = "guides/material_cards_for_simulation.md"
+TESTING = "guides/provning_av_tatningar.md"
+MEMO = "memos/pm_byte_av_zinkskikt_2024.txt"
+SCAN = "scans/certificate_98-1147_hardness.pdf"
 
 
 @dataclass(frozen=True)
@@ -81,394 +81,395 @@ class TableQuestion:
     sql: str
 
 
-def _ask(
+def ask(
     language: str, question: str, answer: str, *quotes: tuple[str, int | None, str | None]
 ) -> DocumentQuestion:
+    """A question on documents, with where its answer stands: document, page and quote."""
     return DocumentQuestion(language, question, answer, tuple(Quote(*quote) for quote in quotes))
 
 
 DOCUMENT_QUESTIONS = (
-    _ask(
+    ask(
         "en",
         "How long does the cyclic corrosion test of painted cab panels run according to the "
         "valid issue of the standard?",
         "8 weeks",
-        (_CAB_NEW, 1, "NHS 9310 for 8 weeks"),
-        (_CAB_NEW, 2, "prolonged from six to eight weeks"),
+        (CAB_NEW, 1, "NHS 9310 for 8 weeks"),
+        (CAB_NEW, 2, "prolonged from six to eight weeks"),
     ),
-    _ask(
+    ask(
         "en",
         "How much creep from the scribe was allowed on doors and roofs by the 2017 issue of the "
         "cab corrosion standard?",
         "3.0 mm",
-        (_CAB_OLD, 2, "Krypning från rits ≤ 3.0 ≤ 4.0 ≤ 5.0"),
+        (CAB_OLD, 2, "Krypning från rits ≤ 3.0 ≤ 4.0 ≤ 5.0"),
     ),
-    _ask(
+    ask(
         "en",
         "How much scribe creep may cab doors show today, after the 2024 revision?",
         "2.0 mm",
-        (_CAB_NEW, 2, "Krypning från rits ≤ 2.0 ≤ 3.0 ≤ 5.0"),
+        (CAB_NEW, 2, "Krypning från rits ≤ 2.0 ≤ 3.0 ≤ 5.0"),
     ),
-    _ask(
+    ask(
         "en",
         "Which zinc mass on each side must the floor sheet of a cab have in the current standard?",
         "70 g/m², zinc-magnesium",
-        (_CAB_NEW, 1, "B ZM ≥ 70 ≥ 9.8"),
+        (CAB_NEW, 1, "B ZM ≥ 70 ≥ 9.8"),
     ),
-    _ask(
+    ask(
         "sv",
         "Vilket zinkskikt per sida räckte för hyttgolvet innan standarden skärptes 2024?",
         "50 g/m²",
-        (_CAB_OLD, 1, "B Z, ZM ≥ 50 ≥ 7.0"),
-        (_MEMO, None, "höjer kravet på zinkskikt i zon B från 50 till 70 g/m2 per sida"),
+        (CAB_OLD, 1, "B Z, ZM ≥ 50 ≥ 7.0"),
+        (MEMO, None, "höjer kravet på zinkskikt i zon B från 50 till 70 g/m2 per sida"),
     ),
-    _ask(
+    ask(
         "en",
         "Until when may cab parts that were released to the previous issue still be built?",
         "2026-12-31",
-        (_CAB_NEW, 2, "Parts released to issue 4 may be built until 2026-12-31"),
+        (CAB_NEW, 2, "Parts released to issue 4 may be built until 2026-12-31"),
     ),
-    _ask(
+    ask(
         "sv",
         "Vid vilken temperatur härdas hyttens elektrodoppade grundfärg enligt gällande utgåva?",
         "165 °C i 15 minuter",
-        (_CAB_NEW, 1, "hållits vid 165 °C i 15 minuter"),
-        (_CAB_NEW, 2, "från 175 till 165 °C"),
+        (CAB_NEW, 1, "hållits vid 165 °C i 15 minuter"),
+        (CAB_NEW, 2, "från 175 till 165 °C"),
     ),
-    _ask(
+    ask(
         "en",
         "May electrogalvanised sheet still be used for new cab parts?",
         "no",
-        (_CAB_NEW, 1, "is no longer allowed in new parts"),
-        (_CAB_NEW, 2, "electrogalvanised sheet is withdrawn"),
+        (CAB_NEW, 1, "is no longer allowed in new parts"),
+        (CAB_NEW, 2, "electrogalvanised sheet is withdrawn"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur många år skulle hytten klara sig utan genomrostning enligt utgåvan från 2017?",
         "tio år",
-        (_CAB_OLD, 2, "rosta igenom inom tio år i klimatklass C4"),
+        (CAB_OLD, 2, "rosta igenom inom tio år i klimatklass C4"),
     ),
-    _ask(
+    ask(
         "en",
         "What is the shelf life of nitrile rubber seals?",
         "seven years",
-        (_SEALS, 2, "is seven years for N75 and ten years for the other compounds"),
+        (SEALS, 2, "is seven years for N75 and ten years for the other compounds"),
     ),
-    _ask(
+    ask(
         "sv",
         "Varför får svavelvulkad EPDM inte ligga mot lackerade ytor?",
         "den missfärgar ljusa kulörer",
-        (_SEALS, 1, "eftersom den missfärgar ljusa kulörer"),
+        (SEALS, 1, "eftersom den missfärgar ljusa kulörer"),
     ),
-    _ask(
+    ask(
         "en",
         "Which activation energy is assumed for EPDM seals when none has been measured?",
         "95 kJ/mol",
-        (_SEALS, 2, "activation energy of 95 kJ/mol for E70"),
+        (SEALS, 2, "activation energy of 95 kJ/mol for E70"),
     ),
-    _ask(
+    ask(
         "en",
         "How much may the hardness of the fluoroelastomer rise in hot air, and at which "
         "temperature is it aged?",
         "+6 Shore A at 200 °C",
-        (_SEALS, 1, "F75 200 +6 –20 –25"),
+        (SEALS, 1, "F75 200 +6 –20 –25"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur beräknas sättningen hos en tätning ur höjderna före och efter?",
         "(h0 - h1) / (h0 - hs) i procent",
-        (_SEALS, 1, "höjden efter återhämtning och"),
+        (SEALS, 1, "höjden efter återhämtning och"),
     ),
-    _ask(
+    ask(
         "en",
         "Why is titanium limited in the iron for brake discs, and to what content?",
         "it lowers the friction level; 0.015 %",
-        (_DISCS, 1, "Titanium lowers the friction level and shall not exceed 0.015 %"),
+        (DISCS, 1, "Titanium lowers the friction level and shall not exceed 0.015 %"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur ska bromsskivor av den legerade sorten avspänningsglödgas?",
         "600 ± 20 °C i tre timmar, långsam svalning i ugn",
-        (_DISCS, 1, "avspänningsglödgas vid 600 ± 20 °C i tre timmar"),
+        (DISCS, 1, "avspänningsglödgas vid 600 ± 20 °C i tre timmar"),
     ),
-    _ask(
+    ask(
         "en",
         "How long may radial cracks in a brake disc be after 500 hot stops?",
         "75 % of the width of the friction ring",
-        (_DISCS, 2, "longer than 75 % of the width of the friction ring"),
+        (DISCS, 2, "longer than 75 % of the width of the friction ring"),
     ),
-    _ask(
+    ask(
         "en",
         "Which thermal conductivity is required of the high-carbon disc iron at 300 degrees?",
         "48 W/(m·K)",
-        (_DISCS, 1, "W/(m·K) ≥ 48 ≥ 42"),
+        (DISCS, 1, "W/(m·K) ≥ 48 ≥ 42"),
     ),
-    _ask(
+    ask(
         "en",
         "How close to the edge of a frame rail flange may a weld be placed?",
         "25 mm",
-        (_WELDING, 1, "No weld may lie closer than 25 mm to the edge of a rail flange"),
+        (WELDING, 1, "No weld may lie closer than 25 mm to the edge of a rail flange"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur många gånger får en svets i ramen repareras?",
         "en gång",
-        (_WELDING, 2, "En svets får repareras en gång"),
+        (WELDING, 2, "En svets får repareras en gång"),
     ),
-    _ask(
+    ask(
         "en",
         "From which carbon equivalent must a frame steel be preheated to 150 degrees?",
         "above 0.45 (class C)",
-        (_WELDING, 1, "C > 0.45 150 °C"),
+        (WELDING, 1, "C > 0.45 150 °C"),
     ),
-    _ask(
+    ask(
         "en",
         "How hard may the heat-affected zone be when a welding procedure is qualified?",
         "380 HV10",
-        (_WELDING, 2, "in the heat-affected zone shall be at most 380 HV10"),
+        (WELDING, 2, "in the heat-affected zone shall be at most 380 HV10"),
     ),
-    _ask(
+    ask(
         "sv",
         "Vilken sträckenergi är tillåten för 5 mm plåt med 700 MPa sträckgräns?",
         "0,35 till 0,55 kJ/mm",
-        (_WELDING, 1, "600–700 4–6 0.35–0.55"),
+        (WELDING, 1, "600–700 4–6 0.35–0.55"),
     ),
-    _ask(
+    ask(
         "en",
         "How fast may a roof lining burn at most?",
         "50 mm/min",
-        (_INTERIOR, 1, "Roof lining / Innertak ≤ 50"),
+        (INTERIOR, 1, "Roof lining / Innertak ≤ 50"),
     ),
-    _ask(
+    ask(
         "sv",
         "Vilket luktbetyg får plaster i hytten ha som högst?",
         "3,0",
-        (_INTERIOR, 1, "Luktbetyget vid 80 °C är högst 3,0"),
+        (INTERIOR, 1, "Luktbetyget vid 80 °C är högst 3,0"),
     ),
-    _ask(
+    ask(
         "en",
         "Which flame retardants are banned in housings near the traction battery cables?",
         "halogenated flame retardants and red phosphorus",
-        (_INTERIOR, 1, "Halogenated flame retardants and red phosphorus are not allowed there"),
+        (INTERIOR, 1, "Halogenated flame retardants and red phosphorus are not allowed there"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur stor andel återvunnen polypropen får finnas i klädsel som inte syns?",
         "upp till 60 % av massan",
-        (_INTERIOR, 2, "upp till 60 % av massan"),
+        (INTERIOR, 2, "upp till 60 % av massan"),
     ),
-    _ask(
+    ask(
         "en",
         "Which screws must never be electroplated because of hydrogen embrittlement?",
         "class 12.9 and parts harder than 390 HV",
-        (_FASTENERS, 1, "Screws of property class 12.9 and parts harder than 390 HV"),
+        (FASTENERS, 1, "Screws of property class 12.9 and parts harder than 390 HV"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur snart efter pläteringen måste avvätningen av skruvar börja?",
         "inom fyra timmar",
-        (_FASTENERS, 1, "avvätningen påbörjas inom fyra timmar"),
+        (FASTENERS, 1, "avvätningen påbörjas inom fyra timmar"),
     ),
-    _ask(
+    ask(
         "en",
         "Up to which temperature does the company standard allow fasteners with zinc flake?",
         "250 °C",
-        (_FASTENERS, 2, "zinc flake up to 250 °C"),
+        (FASTENERS, 2, "zinc flake up to 250 °C"),
     ),
-    _ask(
+    ask(
         "en",
         "What is the carbon footprint from cradle to gate of a tonne of hot-rolled frame steel?",
         "2 180 kg CO2e",
-        (_EPD_STRIP, 1, "GWP-total kg CO2e 2 180"),
-        (_DATA_SHEET, 1, "2.18 kg CO2e per kg according to declaration"),
+        (EPD_STRIP, 1, "GWP-total kg CO2e 2 180"),
+        (DATA_SHEET, 1, "2.18 kg CO2e per kg according to declaration"),
     ),
-    _ask(
+    ask(
         "en",
         "How much fresh water is used to make one brake disc?",
         "0.12 m³",
-        (_EPD_DISC, 2, "Net fresh water m³ 0.12"),
+        (EPD_DISC, 2, "Net fresh water m³ 0.12"),
     ),
-    _ask(
+    ask(
         "en",
         "What happens to the recycled polypropylene compound at its end of life?",
         "70 % burnt, 25 % recycled, 5 % landfill",
-        (_EPD_PP, 1, "70 % is burnt with energy recovery, 25 % recycled"),
+        (EPD_PP, 1, "70 % is burnt with energy recovery, 25 % recycled"),
     ),
-    _ask(
+    ask(
         "en",
         "How would electricity of the residual mix change the climate impact of a brake disc?",
         "38.9 instead of 27.4 kg CO2e",
-        (_EPD_DISC, 2, "to 38.9 kg CO2e per disc"),
+        (EPD_DISC, 2, "to 38.9 kg CO2e per disc"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur stor är klimatpåverkan av galvaniserad plåt med det tunnare skiktet ZM90?",
         "2 385 kg CO2e per ton",
-        (_EPD_SHEET, 2, "total global warming potential of A1–A3 is 2 385 kg CO2e"),
+        (EPD_SHEET, 2, "total global warming potential of A1–A3 is 2 385 kg CO2e"),
     ),
-    _ask(
+    ask(
         "en",
         "Which stress amplitude do sheared edges of S700MC withstand at two million cycles?",
         "198 MPa",
-        (_FATIGUE, 1, "shearing to 198 MPa"),
-        (_FATIGUE, 3, "C sheared –1 198 6.4"),
+        (FATIGUE, 1, "shearing to 198 MPa"),
+        (FATIGUE, 3, "C sheared –1 198 6.4"),
     ),
-    _ask(
+    ask(
         "en",
         "How is the mean stress sensitivity estimated from the tensile strength?",
         "M = 0.00035 Rm - 0.1",
-        (_FATIGUE, 2, "rolled steel it may be estimated from the tensile strength"),
+        (FATIGUE, 2, "rolled steel it may be estimated from the tensile strength"),
     ),
-    _ask(
+    ask(
         "en",
         "Which damage sum is allowed for load spectra measured on the road?",
         "0.5",
-        (_FATIGUE, 2, "The allowable sum is 0.5 for spectra measured on the road"),
+        (FATIGUE, 2, "The allowable sum is 0.5 for spectra measured on the road"),
     ),
-    _ask(
+    ask(
         "en",
         "Where did the cracks begin in fatigue specimens with punched holes?",
         "at the exit side of the hole",
-        (_FATIGUE, 4, "cracks started at the exit side of the hole"),
+        (FATIGUE, 4, "cracks started at the exit side of the hole"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur mycket högre utmattningshållfasthet ger TIG-behandling av en stumsvets?",
         "38 procent, 88 i stället för 64 MPa",
-        (_FATIGUE, 1, "TIG dressing of the toe raises it to 88 MPa, which is 38 % more"),
+        (FATIGUE, 1, "TIG dressing of the toe raises it to 88 MPa, which is 38 % more"),
     ),
-    _ask(
+    ask(
         "en",
         "Which potential difference between two joined metals is acceptable outside the cab?",
         "0.15 V",
-        (_GUIDELINE, 4, "shall be at most 0.15 V outside"),
+        (GUIDELINE, 4, "shall be at most 0.15 V outside"),
     ),
-    _ask(
+    ask(
         "en",
         "What is a saved kilogram worth over the life of a long-haul truck?",
         "3.20 euro",
-        (_GUIDELINE, 2, "each kilogram saved is worth 3.20 euro"),
+        (GUIDELINE, 2, "each kilogram saved is worth 3.20 euro"),
     ),
-    _ask(
+    ask(
         "en",
         "At which temperature can a bracket of polyamide 66 with 35 % glass be used for a long "
         "time?",
         "130 °C",
-        (_GUIDELINE, 3, "PA66 with 35 % glass 130"),
+        (GUIDELINE, 3, "PA66 with 35 % glass 130"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur tjockt stål behövs i locket över battericellerna för att klara lågan utan beläggning?",
         "0,8 mm",
-        (_GUIDELINE, 4, "Steel of 0.8 mm passes without a coating"),
+        (GUIDELINE, 4, "Steel of 0.8 mm passes without a coating"),
     ),
-    _ask(
+    ask(
         "en",
         "On which day does the materials council meet?",
         "second Tuesday of each month",
-        (_GUIDELINE, 6, "second Tuesday of each month"),
+        (GUIDELINE, 6, "second Tuesday of each month"),
     ),
-    _ask(
+    ask(
         "en",
         "Which clearance does the steel mill recommend for shearing its high-strength strip?",
         "10 to 14 % of the thickness",
-        (_DATA_SHEET, 1, "of 10 to 14 % of the thickness"),
+        (DATA_SHEET, 1, "of 10 to 14 % of the thickness"),
     ),
-    _ask(
+    ask(
         "en",
         "How are opened bags of glass filled polyamide dried before moulding?",
         "four hours at 80 °C in dry air",
-        (_POLYAMIDE, None, "Opened bags are dried at 80 °C for four hours in dry air"),
+        (POLYAMIDE, None, "Opened bags are dried at 80 °C for four hours in dry air"),
     ),
-    _ask(
+    ask(
         "en",
         "For which parts is the recycled glass filled polyamide released?",
         "covers and cable clips only",
-        (_POLYAMIDE, None, "Repolyn GF35 R35 Repolyn 35 % covers and cable clips only"),
+        (POLYAMIDE, None, "Repolyn GF35 R35 Repolyn 35 % covers and cable clips only"),
     ),
-    _ask(
+    ask(
         "en",
         "How much strength must polyamide brackets keep after 3 000 hours in hot air?",
         "60 percent",
-        (_POLYAMIDE, None, "above 60 percent of the value when new"),
+        (POLYAMIDE, None, "above 60 percent of the value when new"),
     ),
-    _ask(
+    ask(
         "en",
         "Which coated screws failed in the comparison of 2024, and why?",
         "F1000L of Lamellis (red rust at 936 h), F720 of Galvotek (scatter of friction)",
-        (_SLIDES, 3, "Lamellis F1000L rusts at 936 hours where 1 000 are asked for"),
+        (SLIDES, 3, "Lamellis F1000L rusts at 936 hours where 1 000 are asked for"),
     ),
-    _ask(
+    ask(
         "en",
         "Which coating was recommended for the screws of brake brackets?",
         "F1000L from Hexalon",
-        (_SLIDES, 6, "Use F1000L from Hexalon for brake brackets"),
+        (SLIDES, 6, "Use F1000L from Hexalon for brake brackets"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur tunt är toppskiktet från Lamellis på kanten av sexkanten?",
         "2 till 3 µm",
-        (_SLIDES, 5, "top coat is only 2 to 3 µm thick on the edge"),
+        (SLIDES, 5, "top coat is only 2 to 3 µm thick on the edge"),
     ),
-    _ask(
+    ask(
         "en",
         "Why is the zinc flake coating of Hexalon not suitable for earth points?",
         "its resistance is up to 40 mΩ",
-        (_HEXALON, None, "suitable for earth points, as its resistance is up to 40 mΩ"),
+        (HEXALON, None, "suitable for earth points, as its resistance is up to 40 mΩ"),
     ),
-    _ask(
+    ask(
         "en",
         "Which hardening constants of the Swift law are used for S700MC?",
         "K = 1 010 MPa, n = 0.080, ε0 = 0.006",
-        (_CARDS, None, "S700MC | 1 010 | 0.080 | 0.006"),
+        (CARDS, None, "S700MC | 1 010 | 0.080 | 0.006"),
     ),
-    _ask(
+    ask(
         "en",
         "May elongation values measured over five diameters and over 80 mm be compared?",
         "no",
-        (_READING, None, "They must not be compared"),
+        (READING, None, "They must not be compared"),
     ),
-    _ask(
+    ask(
         "en",
         "How is tensile strength estimated from Brinell hardness?",
         "3.4 times the hardness, only for steel",
-        (_READING, None, "is about 3.4 times the Brinell hardness"),
+        (READING, None, "is about 3.4 times the Brinell hardness"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur mycket olja får en radialtätning läcka i provriggen för att godkännas?",
         "2 gram under 240 timmar",
-        (_TESTING, None, "högst 2 gram under 240 timmar godkänns"),
+        (TESTING, None, "högst 2 gram under 240 timmar godkänns"),
     ),
-    _ask(
+    ask(
         "sv",
         "Vad är den troliga orsaken till sprickor efter ozonprovning?",
         "fel vaxhalt i blandningen",
-        (_TESTING, None, "fel vaxhalt i blandningen"),
+        (TESTING, None, "fel vaxhalt i blandningen"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur mycket dyrare blir plåten per hytt med det nya zinkskiktet?",
         "11 kronor per hytt",
-        (_MEMO, None, "Merkostnaden för plåten är 11 kronor per hytt"),
+        (MEMO, None, "Merkostnaden för plåten är 11 kronor per hytt"),
     ),
-    _ask(
+    ask(
         "sv",
         "Hur påverkas punktsvetsningen när golvet byter till ZM140?",
         "8 procent högre ström, elektroder formeras efter 220 punkter",
-        (_MEMO, None, "kräver 8 procent högre ström"),
+        (MEMO, None, "kräver 8 procent högre ström"),
     ),
-    _ask(
+    ask(
         "sv",
         "Varför underkändes den tredje mellanaxeln i provningsintyget från 1998?",
         "för hög hårdhet på grund av för låg anlöpningstemperatur",
-        (_SCAN, 1, None),
+        (SCAN, 1, None),
     ),
-    _ask(
+    ask(
         "en",
         "Which surface hardness did the induction hardened spline have in the 1998 certificate?",
         "54 HRC",
-        (_SCAN, 1, None),
+        (SCAN, 1, None),
     ),
 )
 
@@ -766,32 +767,38 @@ class _Splitter:
         return "dev" if place % 5 in (1, 3) else "test"
 
 
+def document_record(name: str, asked: DocumentQuestion, *, split: str) -> dict[str, object]:
+    """The line of a question on documents."""
+    return {
+        "id": name,
+        "question": asked.question,
+        "domain": "doc",
+        "lang": asked.language,
+        "gold": list(dict.fromkeys(quote.gold for quote in asked.quotes)),
+        "support": [],
+        "evidence": [
+            {
+                key: value
+                for key, value in (
+                    ("doc_id", quote.document),
+                    ("page", quote.page),
+                    ("text", quote.text),
+                )
+                if value is not None
+            }
+            for quote in asked.quotes
+        ],
+        "answer": asked.answer,
+        "split": split,
+    }
+
+
 def records(data: Path) -> Iterator[dict[str, object]]:
     """The lines of questions.jsonl; the gold rows are what the SQL returns."""
     split = _Splitter()
     for number, asked in enumerate(DOCUMENT_QUESTIONS, 1):
-        yield {
-            "id": f"demo-doc-{number:03d}",
-            "question": asked.question,
-            "domain": "doc",
-            "lang": asked.language,
-            "gold": list(dict.fromkeys(quote.gold for quote in asked.quotes)),
-            "support": [],
-            "evidence": [
-                {
-                    key: value
-                    for key, value in (
-                        ("doc_id", quote.document),
-                        ("page", quote.page),
-                        ("text", quote.text),
-                    )
-                    if value is not None
-                }
-                for quote in asked.quotes
-            ],
-            "answer": asked.answer,
-            "split": split("doc", asked.language),
-        }
+        name = f"demo-doc-{number:03d}"
+        yield document_record(name, asked, split=split("doc", asked.language))
     with check.Sources(data) as sources:
         for number, asked in enumerate(TABLE_QUESTIONS, 1):
             rows = sources.rows(asked.table, asked.sql)

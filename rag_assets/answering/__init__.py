@@ -23,8 +23,8 @@ DOORS = (
     "condensation.conversation evidence_cards generation.reading generation.writing "
     "quoting.highlighting quoting.pieces quoting.sourcing quoting.unit_citations "
     "record.answer_rows record.asked record.database record.differing record.exporting "
-    "record.feedback record.keeping record.kept record.listing record.replaying "
-    "record.staleness reporting.cited_report reporting.decomposition reporting.forms "
-    "reporting.gathering reporting.writing"
+    "record.feedback record.keeping record.kept record.listing record.notices "
+    "record.recalling record.replaying record.staleness reporting.cited_report "
+    "reporting.decomposition reporting.forms reporting.gathering reporting.writing"
 )
 """The modules that other rooms may use; all others are its own."""

@@ -127,8 +127,8 @@ class Assistant:
         return view
 
     def may_show(self, kept: "KeptAnswer") -> bool:
-        """Whether a kept answer holds nothing but what may be seen: see `listing.is_seen_by`."""
-        from rag_assets.answering.record.listing import is_seen_by
+        """Whether a kept answer holds nothing but what may be seen: see `kept.is_seen_by`."""
+        from rag_assets.answering.record.kept import is_seen_by
 
         sight = self.sight
         return sight is None or is_seen_by(sight, kept, index=self.index, catalogue=self.catalogue)
@@ -457,3 +457,30 @@ def open_models(config: Config, *, writer: str | None = None) -> Generator[Answe
             planner=ModelPlanner(planner) if planner else None,
             writer=writer_of(writing, config, judge=judge) if writing else None,
         )
+
+
+def most_calls(
+    config: Config, *, writer: str | None = None, reports: bool = False
+) -> list[tuple[str, int]]:
+    """The models that one answer, or one report, may ask, each with the most calls of one use.
+
+    Args:
+        config: Names the models in its section `answering`.
+        writer: Another entry of `language_models` that writes, or `NOBODY`.
+        reports: Whether reports are written, section by section.
+    """
+    from rag_assets.answering.generation.writing import MOST_COMPUTATIONS, SENTENCES, writer_name
+    from rag_assets.answering.reporting.decomposition import MOST_PARTS
+
+    settings, writing = config.answering, writer_name(config, writer)
+    tries = MOST_PARTS if reports else 1 + bool(settings.further_queries)
+    found = [
+        (settings.planner, 0 if reports else 1),
+        (settings.condenser, 0 if reports else 1),
+        (writing, (MOST_COMPUTATIONS + 2) * tries),  # an answer, computations, faults
+    ]
+    if writing and settings.judge:
+        found.append((settings.judge.model, 2 * SENTENCES * tries))
+    if reports and settings.report.decomposer == "model":
+        found.append((config.language_model()[0], 1))
+    return [(name, count) for name, count in found if name and count]

@@ -52,15 +52,30 @@ class ServedNow(Protocol):
         ...
 
     def stands(self, span: "Span") -> bool:
-        """Whether documents are cut otherwise by now, and the words stand in their document."""
+        """Whether the words stand in their document, or in the file that it was moved to."""
+        ...
+
+    def replaced_by(self, span: "Span") -> str | None:
+        """The version of the document that is current by now, if it does not have the words."""
+        ...
+
+    def has_cell(self, cell: "Cell") -> bool:
+        """Whether the row of that key has the cell, with this value and unit."""
         ...
 
     def is_same_table(self, source: str, table: str) -> bool:
         """Whether a table has the rows of then."""
         ...
 
-    def is_same_index(self) -> bool:
-        """Whether the index has the units of then."""
+    def table_replaced_by(self, source: str, table: str, row_key: str | None) -> str | None:
+        """The version that took the place of the document that a table stands in.
+
+        None for other tables, and where it has the row too, or all rows if no key is given.
+        """
+        ...
+
+    def is_nowhere(self, name: str) -> bool:
+        """Whether no unit of the index holds a name."""
         ...
 
     def gives_the_same(self, citation: "PlanCitation") -> bool:
@@ -258,17 +273,18 @@ class Span(UnitCitation):
         return self.unit_id or self.uri
 
     def why_stale(self, now: ServedNow) -> str | None:
-        """Whether its unit is gone or says something else.
+        """Whether the words are gone from its document, or from the version that replaced it.
 
-        Where documents are cut into other chunks by now, units cannot be compared: then the words
-        have to stand in their document.
+        Where its unit is another one, by an edit, another parser or other chunks, the words are
+        looked for.
         """
         if self.unit_id is None:
             return None
         found = now.text_hash(self.unit_id)
-        if found is not None:
-            return None if found == self.text_hash else f"{self.uri}: the cited text changed"
-        return None if now.stands(self) else f"{self.uri}: the cited text is gone"
+        if found != self.text_hash and not now.stands(self):
+            return f"{self.uri}: the cited text {'is gone' if found is None else 'changed'}"
+        newer = now.replaced_by(self)
+        return f"{self.uri}: {newer} takes its place, without the cited text" if newer else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,10 +343,15 @@ class Cell(UnitCitation):
         return f"{self.table}|{self.row_key}"
 
     def why_stale(self, now: ServedNow) -> str | None:
-        """Whether its row is gone: a row's id names its content, so a changed row has another."""
-        if self.unit_id is None or now.text_hash(self.unit_id) is not None:
+        """Whether the row of its key is gone, or has another value or unit there."""
+        if self.unit_id is None:
             return None
-        return f"{self.place}: the row changed or is gone"
+        found = now.text_hash(self.unit_id)
+        is_same = found is not None and self.text_hash in (None, found)
+        if not (is_same or now.has_cell(self)):
+            return f"{self.place}: it changed or is gone"
+        newer = now.table_replaced_by(self.source, self.table, self.row_key)
+        return f"{self.place}: {newer} takes its place, with another one" if newer else None
 
 
 def cited_row(cells: Sequence[Cell], text: str = "") -> CitedRow:
@@ -596,7 +617,7 @@ class Absence(PlanCitation):
         """Whether what was searched has changed, and the plan gives something else."""
         plan = self.plan
         if plan is None:
-            is_same = now.is_same_index()
+            is_same = now.is_nowhere(self.looked_for)
         else:
             is_same = now.is_same_table(str(plan["source"]), str(plan["table"]))
             is_same = is_same or now.gives_the_same(self)
@@ -604,9 +625,11 @@ class Absence(PlanCitation):
 
 
 def _why_plan(citation: Rows | Computed, rows: Rows, now: ServedNow) -> str | None:
-    if now.is_same_table(rows.source, rows.table) or now.gives_the_same(citation):
-        return None
-    return f"{rows.source}/{rows.table}: its rows changed"
+    place = f"{rows.source}/{rows.table}"
+    if not (now.is_same_table(rows.source, rows.table) or now.gives_the_same(citation)):
+        return f"{place}: its rows changed"
+    newer = now.table_replaced_by(rows.source, rows.table, None)
+    return f"{place}: {newer} takes its place, with other rows" if newer else None
 
 
 _SPOKEN = {

@@ -68,6 +68,11 @@ class ProblemChannel(Channel):
     kinds: list[ProblemKind] = Field(
         list(ALL_KINDS), min_length=1, description="kinds of problems that are told here"
     )
+    notices: list[str] = Field(
+        [],
+        description="users who are told here that an answer of theirs is another one by now; `*`: "
+        "all of them, who gave no name too",
+    )
 
 
 class Webhook(ProblemChannel):

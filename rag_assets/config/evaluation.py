@@ -68,6 +68,13 @@ class QuestionSet(Section):
     generated: bool = Field(
         False, description="whether a program wrote the questions, such as a language model"
     )
+    train: float = Field(
+        0,
+        ge=0,
+        le=1,
+        description="share of documents and tables whose questions here are to train on, and "
+        "measure nothing: those with all of their gold there",
+    )
 
 
 class JudgeSettings(Section):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, Union
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, Union
 
 from pydantic import (
     BeforeValidator,
@@ -19,6 +19,7 @@ from pydantic import (
     SerializeAsAny,
     ValidationInfo,
     create_model,
+    model_validator,
 )
 from pydantic_core import PydanticUndefined
 
@@ -247,9 +248,9 @@ def _answers_designed(value: object) -> object:
 class AnswerExperiment(Section):
     """An experiment that answers the same questions under conditions that differ in one thing."""
 
-    design: Literal["citation_ablation", "rag_or_not"] = Field(
+    design: Literal["citation_ablation", "rag_or_not", "writers"] = Field(
         description="citation_ablation: with and without rules of citing (P4); rag_or_not: with "
-        "and without sources (P1, section 5)"
+        "and without sources (P1, section 5); writers: several models, ranked (P1, figure 6)"
     )
     title: str | None = Field(None, description="shown instead of the design's own title")
     variant: Slug | None = Field(None, description="what is searched; the first variant")
@@ -262,6 +263,21 @@ class AnswerExperiment(Section):
     writer: Slug | None = Field(
         None, description="entry of language_models; answering.writer, or else the first"
     )
+    writers: list[Slug] = Field(
+        [], description="of the design writers: the entries of language_models that are compared"
+    )
+    sources: bool = Field(
+        True, description="of the design writers: whether they see what was found (P1: no)"
+    )
+
+    @model_validator(mode="after")
+    def _several_writers_are_compared(self) -> Self:
+        if (self.design == "writers") != (len(set(self.writers)) > 1):
+            raise ValueError(
+                "design: writers compares two writers or more, each named once: list them under "
+                "writers; other designs have one writer"
+            )
+        return self
 
 
 def _of_record(given: Mapping[str, object]) -> Experiment:

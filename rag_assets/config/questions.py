@@ -33,7 +33,7 @@ class Questions(Section):
     train: float = Field(
         0,
         ge=0,
-        lt=1,
+        le=1,
         description="share of documents and tables whose made questions are to train on, and "
         "measure nothing",
     )

@@ -352,6 +352,8 @@ class Config(Section):
                 yield f"experiments.{name}.{key}", model
         for name, experiment in self.answer_experiments.items():
             yield f"answer_experiments.{name}.writer", experiment.writer
+            for writer in experiment.writers:
+                yield f"answer_experiments.{name}.writers", writer
 
     def _configured_retrievers(self) -> Iterator[tuple[str, Retriever]]:
         """Every retriever whose settings the file gives, with its key."""

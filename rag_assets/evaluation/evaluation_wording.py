@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+import numpy as np
+
 from rag_assets.evaluation import summary
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.parts import by_set
 from rag_assets.evaluation.results import EvaluationResult
-from rag_assets.evaluation.significance import ALPHA
+from rag_assets.evaluation.significance import ALPHA, benjamini_hochberg
 from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS
 from rag_assets.findings.telling import rows_of
 from rag_assets.reports.text_tables import Cell, Row, markdown_table, signed, with_interval
@@ -104,6 +106,22 @@ def difference_shown(row: Row, *, margin: float) -> Row:
         "p McNemar": p_value(row["p_mcnemar"]),
         "smallest p": f"{row['smallest_p']:.2g}",
     }
+
+
+def hit_tests_shown(rows: Sequence[Row]) -> list[Row]:
+    """Differences of hits with the p of McNemar's test, corrected as one family.
+
+    Benjamini and Hochberg's procedure keeps the rate of false discoveries, as P2's table 4 has it.
+    """
+    p = [float(row["p_mcnemar"] or 0) for row in rows]
+    return [
+        {
+            "difference (pp)": f"{100 * float(row['value'] or 0):+.2f}",
+            "p": p_value(alone),
+            "p adjusted": p_value(float(adjusted)),
+        }
+        for row, alone, adjusted in zip(rows, p, benjamini_hochberg(np.array(p)), strict=True)
+    ]
 
 
 def overall_sentences(result: EvaluationResult, domain: str) -> Iterator[str]:

@@ -238,6 +238,8 @@ def parse(questions: QuestionSet, *, text: str = "question") -> QuestionFile:
             failures[key] = Failure(key, f"{where}: {error}", where)
             contents[key] = identity.fingerprint(REVISION, repr(line), str(error))
             continue
+        if _is_to_train(row, share=questions.train):
+            row["split"] = TRAIN
         rows[key] = row
         first_lines[key] = number
         contents[key] = identity.fingerprint(REVISION, row)
@@ -251,13 +253,20 @@ def parse(questions: QuestionSet, *, text: str = "question") -> QuestionFile:
     return QuestionFile(rows, failures, contents)
 
 
+def _is_to_train(row: Row, *, share: float) -> bool:
+    """Whether all gold of a question lies in documents and tables of this share, by their names."""
+    places = {piece.holder for piece in golds.from_json(str(row["gold"]))} if share else set()
+    return bool(places) and all(identity.chance(TRAIN, place) < share for place in places)
+
+
 def _identity(questions: QuestionSet) -> list[str]:
-    """Name of the set and hashes of its files."""
+    """Name of the set, hashes of its files, and the share to train on if there is one."""
     mapping = questions.documents
     return [
         questions.name,
         hash_of(questions.path, what=f"question set {questions.name}"),
         hash_of(mapping, what=f"documents of question set {questions.name}") if mapping else "",
+        *([str(questions.train)] if questions.train else []),
     ]
 
 

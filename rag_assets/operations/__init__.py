@@ -10,7 +10,8 @@ A wing for each:
 - `explain`: where a unit comes from.
 - `erasure`: erasing one document for good.
 
-`assets` has the asset `serving_index` and the jobs that move it, `jobs` those that look at a state.
+`assets` has the assets `serving_index` and `recall_notices`, and the jobs that move the pointer,
+`jobs` those that look at a state.
 `clean_up` makes room; `run_history` takes old runs out of Dagster's records, as a part of it.
 
 May an index serve that another model embedded, if nobody has written questions? Each of 100 units
@@ -31,7 +32,7 @@ DOORS = (
     "gate.verdict_wording gate.verdicts model_preview.previewing plan.amounts plan.costs "
     "plan.planning plan.reasons problems.acknowledged problems.current problems.disk "
     "problems.failed_checks problems.lost_runs problems.own_runs problems.run_errors "
-    "problems.runs problems.skipped_inputs serving_index.candidates serving_index.promotion "
-    "serving_index.rollback serving_index.status variants"
+    "problems.runs problems.skipped_inputs serving_index.candidates "
+    "serving_index.promotion serving_index.rollback serving_index.status variants"
 )
 """The modules that other rooms may use; all others are its own."""

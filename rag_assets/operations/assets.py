@@ -1,4 +1,4 @@
-"""The asset `serving_index`, its gate, and the jobs that people start to look after a state."""
+"""The assets `serving_index`, with its gate, and `recall_notices`; the jobs that people start."""
 
 import time
 from collections.abc import Generator, Sequence
@@ -9,6 +9,7 @@ from datetime import datetime
 import dagster as dg
 
 from rag_assets import lineage, resources
+from rag_assets.answering.record.recalling import Recalled, recall
 from rag_assets.change.steps import StepList
 from rag_assets.config import Config
 from rag_assets.config.naming import PROMOTE_JOB, ROLLBACK_JOB
@@ -19,7 +20,7 @@ from rag_assets.operations.gate.blocked_candidate import HeldBack
 from rag_assets.operations.gate.verdict_wording import in_short, verdict_markdown, verdict_plot
 from rag_assets.operations.gate.verdicts import Verdict
 from rag_assets.operations.jobs import doctor_job, explain_job, plan_job
-from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.problems.current import RECALL_NOTICES, SERVING_INDEX
 from rag_assets.operations.problems.runs import CONCLUSION
 from rag_assets.operations.serving_index import promotion, rollback
 from rag_assets.operations.serving_index.candidates import NotReadyError
@@ -32,12 +33,14 @@ from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 GATE = "gate"
 REVISION = 1
 """Raised when the same index and verdict should move the pointer otherwise."""
+RECALL_REVISION = 1
+"""Raised when the same change of sources should be told otherwise."""
 
 
 def definitions(config: Config, steps: StepList) -> dg.Definitions:
     """What moves the serving pointer, and the jobs that look after a state."""
     jobs = (_promote_job, _rollback_job, doctor_job, plan_job, explain_job)
-    assets = [_serving_index(config, steps)]
+    assets = [_serving_index(config, steps), _recall_notices(config)]
     return dg.Definitions(assets=assets, jobs=[job(config) for job in jobs])
 
 
@@ -193,6 +196,49 @@ def _of_result(done: PromotionResult) -> dict[str, dg.MetadataValue]:
     return shown
 
 
+def _recall_notices(project: Config) -> dg.AssetsDefinition:
+    """The asset that tells people which of their answers changed."""
+    names = project.dagster
+
+    @dg.asset(
+        key=lineage.key_of(project, RECALL_NOTICES),
+        group_name=names.name("serving"),
+        deps=[lineage.key_of(project, SERVING_INDEX)],
+        kinds={"sqlite"},
+        code_version=str(RECALL_REVISION),
+        owners=[project.owner],
+        pool=names.name(lineage.GPU_POOL),
+        required_resource_keys=resources.keys_of(project),
+    )
+    @stoppable()
+    def recall_notices(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        """Notices: kept answers that what serves now contradicts, each told once to who asked."""
+        of_run = resources.of_run(context.resources, project)
+        store = Store.of(of_run)
+        done = recall(store, of_run, log=context.log.info)
+        return dg.MaterializeResult(metadata=_of_recall(done))
+
+    return recall_notices
+
+
+def _of_recall(done: Recalled) -> lineage.Metadata:
+    shown: dict[str, dg.MetadataValue] = {
+        "outcome": dg.MetadataValue.text(done.in_words),
+        **{
+            name: dg.MetadataValue.int(getattr(done, name))
+            for name in ("compared", "touched", "told", "left")
+        },
+        "seconds": dg.MetadataValue.float(round(done.seconds, 3)),
+    }
+    if done.told:
+        rows = [{"question": question, "why": why} for question, why in done.examples]
+        shown |= {
+            CONCLUSION: dg.MetadataValue.text(done.news),
+            "changed answers": lineage.records_of(rows),
+        }
+    return shown
+
+
 def _promote_job(project: Config) -> dg.JobDefinition:
     @lineage.one_op_job(
         project,
@@ -235,6 +281,7 @@ def _promote_job(project: Config) -> dg.JobDefinition:
                 allow_retries=False,
             )
         _tell(context, project, done.pointer, _of_result(done) | _of_verdict(done.verdict))
+        recall(store, project, log=context.log.info)
 
     return promote_variant
 

@@ -40,6 +40,7 @@ from rag_assets.questions.judging.labels import (
 )
 from rag_assets.questions.judging.verdicts import ANSWER, JudgedItem, pair_of
 from rag_assets.questions.labelling import Label, Screen, ScreenItem, ToLabel
+from rag_assets.questions.matching_labels import ToMatch, sentences_to_match
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
 from rag_assets.terms.words import folded
@@ -173,11 +174,16 @@ class ItemSources:
             found += [*self._pairs(), *self._answers()]
         return {each.item.item_id: each for each in found if task.applies_to(each.item)}
 
+    def to_match(self) -> list[ToMatch]:
+        """The sentences of kept answers, each with all units that its answer was written from."""
+        written = [each for each in self._kept() if each.generation and each.shown]
+        return [*sentences_to_match(written, self.index(), about=_about)] if written else []
+
     def _kept(self) -> list[Answer]:
         if not self.file.exists:
             return []
         with self.file.reading() as connection:
-            kept = select(connection, where="true", values=[], limit=MOST_ANSWERS)
+            kept = select(connection, where="recalls IS NULL", values=[], limit=MOST_ANSWERS)
         return [each.answer for each in kept]
 
     def _sentences(self) -> Iterator[ToJudge]:

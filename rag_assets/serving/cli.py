@@ -15,9 +15,11 @@ from typing import TextIO
 
 from rag_assets.config import ConfigError
 from rag_assets.laboratory import commands as laboratory
+from rag_assets.models.language.spending import noted
 from rag_assets.process.errors import ExplainedError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving import commands, disk_errors
+from rag_assets.serving.language_model_costs import spent_lines
 from rag_assets.serving.replies import (
     FAILED,
     INTERRUPTED,
@@ -74,7 +76,16 @@ OFFLINE_DEFAULTS: Mapping[str, str] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code; what language models took is told at its end."""
+    with noted() as spent:
+        try:
+            return _run(arguments)
+        finally:
+            for line in spent_lines(spent):
+                say(line)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     for name, value in OFFLINE_DEFAULTS.items():
         os.environ.setdefault(name, value)
     given = spelled_now(sys.argv[1:] if arguments is None else arguments)

@@ -158,14 +158,18 @@ def ended_after(seconds: int | None) -> Generator[None]:
 
 
 def execute_all(
-    config: Config, job_name: str, *, assets: Sequence["dg.AssetKey"] | None = None
+    config: Config,
+    job_name: str,
+    *,
+    variant: str | None = None,
+    assets: Sequence["dg.AssetKey"] | None = None,
 ) -> None:
     """Run a job as `execute` does.
 
     Raises:
         CommandError: A step failed.
     """
-    result = execute(config, job_name, assets=assets)
+    result = execute(config, job_name, variant=variant, assets=assets)
     if errors := errors_of(result, state_dir=config.state_dir):
         raise CommandError("; ".join(errors.values()))
 

@@ -7,13 +7,16 @@ from rag_assets.answering.answer import to_json
 from rag_assets.answering.record.differing import AnswerDifference, UnitDifference
 from rag_assets.answering.record.kept import KeptAnswer, context_json
 from rag_assets.answering.record.listing import ListedAnswer
+from rag_assets.answering.record.notices import Notice
 from rag_assets.answering.record.replaying import Replayed
 from rag_assets.answering.record.staleness import TouchedSentence
 from rag_assets.reports.text_tables import cut, table
 from rag_assets.serving.replies import Json
+from rag_assets.store.serving_pointer import ServingPointer
 
 LIST_COLUMNS = ("answer_id", "asked", "user", "outcome", "stale", "question")
 LONGEST_QUESTION = 60
+ROLLED_BACK = "rolled back since: what serves is from before the change"
 ID_CHARACTERS = 8
 """The characters of a unit's id that people read."""
 
@@ -96,6 +99,35 @@ def replay_text(done: Replayed, *, on: str) -> str:
         lines.extend(_differing(done.difference))
     lines.extend(f"Note: {note}." for note in done.notes)
     return "\n".join(lines)
+
+
+def notice_record(notice: Notice, pointer: ServingPointer | None) -> dict[str, Json]:
+    """A notice, for programs."""
+    difference = notice.difference
+    return {
+        "answer_id": notice.before.answer_id,
+        "now_id": notice.after.answer_id if notice.after else None,
+        "question": notice.before.answer.question,
+        "user": notice.before.context.user,
+        "asked": notice.before.kept_at.isoformat(timespec="milliseconds"),
+        "made_at": notice.made_at.isoformat(timespec="milliseconds"),
+        "seen_at": notice.seen_at.isoformat(timespec="milliseconds") if notice.seen_at else None,
+        "number": notice.number,
+        "rolled_back": notice.is_rolled_back(pointer),
+        "touched": _stale_record(notice.touched),
+        "before": to_json(notice.before.answer),
+        "now": to_json(notice.after.answer) if notice.after else None,
+        "difference": dict(difference.record) if difference else None,
+    }
+
+
+def notice_text(notice: Notice, pointer: ServingPointer | None) -> str:
+    """A notice, for people: old above new, what changed and when."""
+    heading, *lines = notice.lines
+    if notice.is_rolled_back(pointer):
+        lines.append(ROLLED_BACK)
+    lines.append(f"rag-assets answers show {notice.before.answer_id}")
+    return "\n".join([heading, *(f"  {line}" for line in lines)])
 
 
 def _differing(found: AnswerDifference) -> Iterator[str]:

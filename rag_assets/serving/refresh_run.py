@@ -161,7 +161,7 @@ def _outcome(result: "dg.JobExecutionResult", config: Config, *, variant: str) -
             if event.is_step_success
             and names.own_name(event.step_key or "").startswith(CHECK_STEPS)
         ),
-        conclusion="".join(
+        conclusion=" ".join(
             value
             for found in passes
             if isinstance(value := _value(found.metadata.get(CONCLUSION)), str)

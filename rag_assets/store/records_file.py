@@ -12,7 +12,7 @@ file (https://sqlite.org/wal.html#walresetbug), and Python comes with such relea
 
 import os
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -54,6 +54,8 @@ class RecordsFile:
     """Makes the tables of a new file."""
     version: ClassVar[int]
     """The `user_version` of a file with these tables."""
+    upgrades: ClassVar[Mapping[int, str]] = {}
+    """What makes a file of an earlier version one of the next, by the earlier version."""
     error: ClassVar[type[RecordsFileError]] = RecordsFileError
     kept: ClassVar[str]
     """What is kept in it, as people call one of them."""
@@ -96,7 +98,8 @@ class RecordsFile:
             RecordsFileError: The file is damaged, or of another release.
         """
         with self._named_errors(), closing(_read_only(self.path)) as connection:
-            if _version_of(connection) == 0:  # whoever made the file was killed
+            # 0: whoever made the file was killed
+            if _version_of(connection) in {0, *self.upgrades}:
                 with self._alone():
                     pass
             self._require_known(connection)
@@ -212,9 +215,19 @@ class RecordsFile:
         ):
             connection.execute(f"PRAGMA {setting}")
         if _version_of(connection) == 0:
-            target = f"PRAGMA user_version = {self.version}"
-            connection.executescript(f"BEGIN IMMEDIATE; {self.schema} {target}; COMMIT;")
+            self._make(connection, self.schema, self.version)
+        while (found := _version_of(connection)) in self.upgrades:
+            self._make(connection, self.upgrades[found], found + 1)
         self._require_known(connection)
+
+    def _make(self, connection: sqlite3.Connection, statements: str, version: int) -> None:
+        target = f"PRAGMA user_version = {version}"
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE; {statements} {target}; COMMIT;")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
 
     def _require_known(self, connection: sqlite3.Connection) -> None:
         if (found := _version_of(connection)) != self.version:

@@ -106,7 +106,8 @@ def make(home: Path, *, documents: int = 8, rows: int = 24) -> Project:
 def report(number: int, *, edition: int = 1) -> str:
     """The text of a document: some chunks, the first of which differs between editions."""
     sentences = (
-        SENTENCE.format(n, number, 20 + n, 100 + (n * edition if n == 0 else n)) for n in range(6)
+        SENTENCE.format(n, number, 20 + n, 100 + n + (edition - 1 if n == 0 else 0))
+        for n in range(6)
     )
     return f"# Report {number}, edition {edition}\n\n" + "\n\n".join(sentences)
 

@@ -45,7 +45,10 @@ def test_a_channel_has_the_name_of_its_type_and_takes_all_kinds(channels, monkey
         ("{type: slack}", "alerts.channels.0.url is missing"),
         ("{type: slack, url: hooks.example.com}", "https://"),
         ("{type: slack, url: 'https://x.org', kinds: [fire]}", "alerts.channels.0.kinds.0"),
-        ("{type: slack, url: 'https://x.org', kind: [x]}", "known here: kinds, name, type, url"),
+        (
+            "{type: slack, url: 'https://x.org', kind: [x]}",
+            "known here: kinds, name, notices, type",
+        ),
         ("{type: ping, url: 'https://x.org', starturl: x}", "fail_url, name, start_url, type, url"),
         (f"{MAIL}, user: me}}", "both user and password"),
         (f"{MAIL}, user: me, password: x, security: none}}", "starttls or tls"),

@@ -214,3 +214,35 @@ def test_every_question_of_the_shared_data_is_imported(
         if isinstance(piece, DocumentGold)
     }
     assert all((folder / path).is_file() for path in paths)
+
+
+def test_the_harder_questions_of_the_demo_are_others_and_resolve():
+    data = Path(__file__).resolve().parents[2] / "data"
+    known, hard = (
+        parse(QuestionSet(name=name, path=data / f"{name}.jsonl"))
+        for name in ("questions", "hard_questions")
+    )
+    assert not hard.failures
+    asked = {each.text for each in hard.questions}
+    assert len(asked) == 20
+    assert asked.isdisjoint(each.text for each in known.questions)
+    for each in hard.questions:
+        assert all((data / "documents" / gold.uri).is_file() and gold.quote for gold in each.gold)
+
+
+def test_a_share_of_places_is_trained_on_and_never_a_part_of_one(tmp_path: Path) -> None:
+    """A person need not give each line its split; a question of two places needs both."""
+    lines = [question(f"q{n}", gold=[f"doc:{n % 10}.md"]) for n in range(40)]
+    lines += [question("both", gold=[f"doc:{n}.md" for n in range(10)])]
+    path = write(tmp_path / "own.jsonl", *lines)
+
+    splits: dict[str, set[str]] = {}
+    divided = parse(QuestionSet(name="own", path=path, train=0.5)).questions
+    for one in divided[1:]:
+        splits.setdefault(one.gold[0].label, set()).add(one.split)
+    assert sorted(map(len, splits.values())) == [1] * 10
+    assert set.union(*splits.values()) == {"train", "dev"}
+    assert divided[0].split == "dev", "some of its places are measured"
+    assert {one.split for one in parse(QuestionSet(name="own", path=path)).questions} == {"dev"}
+    every = parse(QuestionSet(name="own", path=path, train=1)).questions
+    assert {one.split for one in every} == {"train"}

@@ -32,7 +32,7 @@ def made(tmp_path):
 
 
 def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessResult:
-    (asset,) = assets.definitions(made.config, STEPS).assets or ()
+    asset, _ = assets.definitions(made.config, STEPS).assets or ()
     assert isinstance(asset, dg.AssetsDefinition)
     tags = {PARTITION_NAME_TAG: partition} if partition else None
     return dg.materialize(
@@ -79,7 +79,7 @@ def test_only_what_serves_makes_it_older_when_it_is_built_anew(made):
         return dg.MaterializeResult(data_version=dg.DataVersion(str(uuid.uuid4())))
 
     variants = lineage.variants(made.config)
-    (serving,) = assets.definitions(made.config, STEPS).assets or ()
+    serving, _ = assets.definitions(made.config, STEPS).assets or ()
     names = ("joint_index", "retrieval_evaluation")
     built = [dg.asset(name=name, partitions_def=variants, code_version="1")(new) for name in names]
     graph = dg.Definitions(

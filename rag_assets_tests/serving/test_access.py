@@ -17,6 +17,11 @@ from starlette.testclient import TestClient
 
 from rag_assets import config as configuration
 from rag_assets.answering.assistant import AnswerModels
+from rag_assets.answering.record.answer_rows import Prepared
+from rag_assets.answering.record.kept import new_id
+from rag_assets.answering.record.listing import one
+from rag_assets.answering.record.notices import write
+from rag_assets.answering.record.staleness import TouchedSentence
 from rag_assets.identity import UnknownIdError
 from rag_assets.questions.items_to_label import ItemSources
 from rag_assets.retrieval.access import Access
@@ -98,6 +103,18 @@ def home(tmp_path_factory):
     with hashing():
         refresh(configuration.load(folder / "rag_assets.yaml"))
         yield folder
+
+
+def changed(file, answer_id):
+    """A notice that an answer is what it was, to see whom it is shown to."""
+    kept = one(file, answer_id)
+    at = kept.kept_at
+    again = replace(
+        kept, answer_id=new_id(at), context=replace(kept.context, recalls=kept.answer_id)
+    )
+    touched = [TouchedSentence(1, each.text, "it changed") for each in kept.answer.sentences[:1]]
+    with file.writing() as connection:
+        write(connection, kept, Prepared(again), notice=(answer_id, 1, touched))
 
 
 class World:
@@ -222,6 +239,8 @@ class Caller:
         assert json.loads(self.told(self.tool("outline")))["total"] == len(places)
         for path in ("/", "/sources", "/examples", "/history", "/label", "/v1/documents"):
             self.get(path)
+        for path in ("/changed", "/changed/count", "/v1/notices"):
+            self.get(path)
         tables = {unit["table"] for unit in self.seen if unit["table"]}
         told = json.loads(self.get("/v1/status"))
         named = {each["table"] for source in told["sources"] for each in source["tables"]}
@@ -264,6 +283,7 @@ class Caller:
         )
         self.get(f"/v1/history/{found['id']}")
         self.get(f"/history/{found['id']}")
+        changed(self.client.app.state.service.answers, found["id"])
         self.post(f"history/{found['id']}/replay", on="current")
         self.told(self.tool("answer", question="What does the needle bear?"))
         for each in json.loads(self.get("/v1/history", limit=50))["answers"]:
@@ -474,6 +494,10 @@ def test_a_kept_value_is_hidden_once_rows_are_hidden_that_it_was_computed_from(s
         ("POST", "/v1/history/{}/replay", {"on": "kept"}),
         ("POST", "/v1/answers", {"question": "And the lowest?", "after": "{}"}),
         ("POST", "/v1/feedback", {"answer_id": "{}", "kind": "up"}),
+        ("PUT", "/v1/history/{}/watch", {"tolerance": 0.1}),
+        ("DELETE", "/v1/history/{}/watch", None),
+        ("POST", "/v1/notices/seen", {"answer_ids": ["{}"]}),
+        ("POST", "/changed/{}/seen", None),
         ("DELETE", "/v1/history/{}", None),
         ("DELETE", "/history/{}", None),
     ):

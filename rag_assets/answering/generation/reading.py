@@ -109,6 +109,12 @@ def read_answer(text: str) -> ReadAnswer:
     )
 
 
+def words_of(text: str) -> str:
+    """What a model wrote, without what it thought before it and without marks of citations."""
+    plain = plain_answer(text, longest=LONGEST_ANSWER)
+    return " ".join(each.text for each in marked_sentences(plain)) or plain.strip()
+
+
 def _sentences(paragraph: str) -> Iterator[MarkedSentence]:
     """The sentences of a paragraph that say something, with the numbers they share."""
     sentences = [each for each in marked_sentences(paragraph) if any(map(str.isalnum, each.text))]

@@ -17,7 +17,7 @@ from rag_assets.answering.condensation.conversation import Turn, remembered
 from rag_assets.answering.generation.from_tables import FromTables
 from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
 from rag_assets.answering.generation.proving import ProvenSentence, missing_in_all, prove
-from rag_assets.answering.generation.reading import ABSENT, COMPUTE, read_answer
+from rag_assets.answering.generation.reading import ABSENT, COMPUTE, read_answer, words_of
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import NOBODY, Config
 from rag_assets.models.language.calls import Completion, Message, Request
@@ -69,6 +69,17 @@ class Written:
     def is_written(self) -> bool:
         """Whether an answer of the model could be read."""
         return any(each.outcome == "done" for each in self.completions)
+
+    @property
+    def refusal(self) -> str:
+        """What the model said instead of an answer, such as `I do not know`.
+
+        Empty where there are sentences, also such as do not hold, or no text of the model.
+        """
+        if self.sentences or self.left_out or not self.completions:
+            return ""
+        last = self.completions[-1]
+        return words_of(last.text) if last.outcome == "done" else ""
 
     @property
     def may_pass(self) -> bool:

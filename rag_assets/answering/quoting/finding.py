@@ -137,10 +137,10 @@ def _nowhere(
     names: Sequence[Name], index: "VariantIndex", filters: Filters | None
 ) -> tuple[Name, ...]:
     """The names that no unit of the index holds."""
-    return tuple(name for name in names if _is_nowhere(name, index, filters))
+    return tuple(name for name in names if is_nowhere(name, index, filters))
 
 
-def _is_nowhere(name: Name, index: "VariantIndex", filters: Filters | None) -> bool:
+def is_nowhere(name: Name, index: "VariantIndex", filters: Filters | None) -> bool:
     """Whether no unit with a word of `name` holds all of it; False where words are not indexed.
 
     A chemical formula may be there in another way of writing.

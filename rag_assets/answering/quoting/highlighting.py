@@ -158,7 +158,7 @@ def _row(question: str, row: RowCells, hit: Hit) -> Sentence:
         held = Vocabulary(words_of(told.text))
         return not any(map(held.share_of, words))
 
-    told = told_cells(row, hit)
+    told = told_cells(row, hit.text_hash)
     if sum(len(each.text) for each in told) > LONG_ROW:
         told.sort(key=is_other)
     text = "; ".join(each.text for each in told)

@@ -48,17 +48,17 @@ def span_of(hit: Hit, start: int, end: int) -> Span:
 
 def cells_of(row: RowCells, hit: Hit) -> tuple[Cell, ...]:
     """All filled cells of a row as citations, in the table's order."""
-    return tuple(each.cell for each in told_cells(row, hit))
+    return tuple(each.cell for each in told_cells(row, hit.text_hash))
 
 
-def told_cells(row: RowCells, hit: Hit) -> list[ToldCell]:
+def told_cells(row: RowCells, text_hash: str | None) -> list[ToldCell]:
     """All filled cells of a row, in the table's order."""
     return [
         ToldCell(
             f"{each.heading}: {each.cell.value}{f' {each.unit}' if each.unit else ''}",
             Cell(
                 unit_id=row.row_id,
-                text_hash=hit.text_hash,
+                text_hash=text_hash,
                 source=row.source,
                 table=row.table,
                 row_key=row.row_key,

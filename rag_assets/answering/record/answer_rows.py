@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rag_assets.answering.answer import Answer, from_json, to_json
-from rag_assets.answering.record.database import AnswersFileError
+from rag_assets.answering.record.database import ASKED, AnswersFileError
 from rag_assets.answering.record.kept import (
     Conditions,
     KeptAnswer,
@@ -15,6 +15,7 @@ from rag_assets.answering.record.kept import (
     context_from,
     context_json,
 )
+from rag_assets.citations.kinds import PlanCitation
 from rag_assets.identity import fingerprint
 
 COLUMNS = ("answer_id", "kept_at", "answer", "context", "conditions")
@@ -32,7 +33,11 @@ def insert(connection: sqlite3.Connection, prepared: "Prepared") -> None:
     connection.execute(
         f"INSERT INTO answers ({names}) VALUES ({marks})", [*prepared.answer.values()]
     )
+    connection.execute(
+        f"UPDATE answers SET asked = {ASKED} WHERE answer_id = ?", [prepared.answer["answer_id"]]
+    )
     connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?)", prepared.units)
+    connection.executemany("INSERT INTO tables VALUES (?, ?, ?)", prepared.tables)
 
 
 class Prepared:
@@ -60,8 +65,10 @@ class Prepared:
             "answer": json.dumps(to_json(answer), ensure_ascii=False),
             "context": context_json(kept.context),
             "conditions": key,
+            "recalls": kept.context.recalls,
         }
         self.units = [(kept.answer_id, *unit) for unit in units_of(answer)]
+        self.tables = [(kept.answer_id, *table) for table in tables_of(kept)]
 
 
 def text_of(answer: Answer) -> str:
@@ -76,6 +83,17 @@ def units_of(answer: Answer) -> Iterator[tuple[str, str | None, bool]]:
     for shown in answer.shown:
         if shown.unit_id not in cited:
             yield shown.unit_id, shown.text_hash, False
+
+
+def tables_of(kept: KeptAnswer) -> set[tuple[str, str]]:
+    """Source and name of each table that an answer rests on by a plan."""
+    cited = kept.answer.citations
+    plans = (each.plan for each in cited if isinstance(each, PlanCitation))
+    return {
+        (str(plan["source"]), str(plan.get("table")))
+        for plan in (*plans, kept.context.plan)
+        if plan and "source" in plan
+    }
 
 
 def select(
@@ -95,18 +113,31 @@ def select(
     return [_kept(row, known) for row in rows]
 
 
-def delete(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> int:
-    """Delete answers with their units, and conditions that no answer names any more."""
-    ids = list(answer_ids)
-    gone = 0
-    for start in range(0, len(ids), IDS_AT_ONCE):
-        part = ids[start : start + IDS_AT_ONCE]
-        marks = ", ".join("?" * len(part))
-        gone += connection.execute(
-            f"DELETE FROM answers WHERE answer_id IN ({marks})", part
-        ).rowcount
+def delete(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> set[str]:
+    """Delete answers with all that hangs on them, and conditions that no answer names any more.
+
+    Returns:
+        Their ids, and those of the answers that took their place in notices.
+    """
+    gone, new = set[str](), set(answer_ids)
+    while new:
+        gone |= new
+        new = {each for (each,) in _of_ids(connection, "SELECT answer_id", "recalls", new)} - gone
+    for _ in _of_ids(connection, "DELETE", "answer_id", gone):
+        pass
     connection.execute("DELETE FROM conditions WHERE key NOT IN (SELECT conditions FROM answers)")
     return gone
+
+
+def _of_ids(
+    connection: sqlite3.Connection, act: str, column: str, ids: Iterable[str]
+) -> Iterator[Row]:
+    """`act` on the answers whose `column` is one of `ids`."""
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), IDS_AT_ONCE):
+        part = wanted[start : start + IDS_AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        yield from connection.execute(f"{act} FROM answers WHERE {column} IN ({marks})", part)
 
 
 def _conditions(connection: sqlite3.Connection, keys: Iterable[str]) -> Mapping[str, Conditions]:

@@ -18,7 +18,7 @@ _QUESTIONS = """
             percent_rank() OVER (
                 PARTITION BY retriever ORDER BY json_extract(answer, '$.shown[0].score')
             ) AS place
-        FROM answers
+        FROM answers WHERE recalls IS NULL
     )
     LEFT JOIN (
         SELECT

@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from rag_assets.store import Store
 from rag_assets.store.records_file import (
@@ -12,7 +13,7 @@ from rag_assets.store.records_file import (
 FOLDER = "answers"
 FILE = "answers.sqlite"
 
-VERSION = 3
+VERSION = 4
 SCHEMA = """
     CREATE TABLE conditions (key TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE answers (
@@ -50,6 +51,62 @@ SCHEMA = """
         PRIMARY KEY (answer_id, unit_id)
     ) WITHOUT ROWID;
 """
+ASKED = """
+    coalesce(nullif(json_extract(answer, '$.read_as'), ''), question)
+    || char(10) || coalesce(json_extract(context, '$.filters'), '')
+"""
+"""Of an answer what is equal for all answers to one question, under one filter."""
+RECALLS = f"""
+    ALTER TABLE answers ADD COLUMN recalls TEXT REFERENCES answers (answer_id) ON DELETE CASCADE;
+    ALTER TABLE answers ADD COLUMN asked TEXT;
+    UPDATE answers SET asked = {ASKED};
+    CREATE INDEX answers_by_asked ON answers (user, asked);
+    CREATE INDEX answers_by_recalled ON answers (recalls) WHERE recalls IS NOT NULL;
+    CREATE TABLE tables (
+        answer_id TEXT NOT NULL REFERENCES answers (answer_id) ON DELETE CASCADE,
+        source TEXT NOT NULL,
+        name TEXT NOT NULL,
+        PRIMARY KEY (answer_id, source, name)
+    ) WITHOUT ROWID;
+    INSERT INTO tables
+        SELECT DISTINCT
+            answer_id,
+            json_extract(citation.value, '$.plan.source'),
+            json_extract(citation.value, '$.plan.table')
+        FROM
+            answers,
+            json_each(answer, '$.sentences') AS sentence,
+            json_each(sentence.value, '$.citations') AS citation
+        WHERE json_extract(citation.value, '$.plan.table') IS NOT NULL;
+    CREATE TABLE notices (
+        answer_id TEXT NOT NULL REFERENCES answers (answer_id) ON DELETE CASCADE,
+        content TEXT NOT NULL,
+        now_id TEXT REFERENCES answers (answer_id) ON DELETE SET NULL,
+        number INTEGER NOT NULL,
+        made_at TEXT NOT NULL,
+        touched TEXT NOT NULL,
+        seen_at TEXT,
+        PRIMARY KEY (answer_id, content)
+    ) WITHOUT ROWID;
+    CREATE INDEX notices_by_answer_now ON notices (now_id) WHERE now_id IS NOT NULL;
+    CREATE TABLE deliveries (
+        answer_id TEXT NOT NULL,
+        content TEXT NOT NULL,
+        channel TEXT NOT NULL,
+        PRIMARY KEY (answer_id, content, channel),
+        FOREIGN KEY (answer_id, content) REFERENCES notices ON DELETE CASCADE
+    ) WITHOUT ROWID;
+    CREATE TABLE watches (
+        answer_id TEXT PRIMARY KEY REFERENCES answers (answer_id) ON DELETE CASCADE,
+        tolerance REAL
+    ) WITHOUT ROWID;
+    CREATE TABLE recalled (content TEXT NOT NULL, number INTEGER NOT NULL, last_id TEXT NOT NULL);
+"""
+"""What version 4 of the file adds to version 3: see `notices`.
+
+`asked` is `ASKED`. `recalls` names the answer that was asked again. `recalled` has one row: what
+served when answers were compared last, its number, and the last answer that was compared.
+"""
 
 
 class AnswersFileError(RecordsFileError):
@@ -59,7 +116,8 @@ class AnswersFileError(RecordsFileError):
 class AnswersFile(RecordsFile):
     """The file of kept answers of one state; safe to share between threads."""
 
-    schema, version = SCHEMA, VERSION
+    schema, version = SCHEMA + RECALLS, VERSION
+    upgrades: ClassVar = {3: RECALLS}
     error = AnswersFileError
     kept = "answer"
 

@@ -2,9 +2,12 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.condensation.conversation import Turn
@@ -21,11 +24,19 @@ from rag_assets.answering.record.kept import (
     cost_of,
     new_id,
 )
+from rag_assets.answering.record.staleness import told_rows
+from rag_assets.citations.kinds import PlanCitation
 from rag_assets.config import Config, RetrieverName
 from rag_assets.process import clock
 from rag_assets.store import Store
 from rag_assets.store import purges as purges_of
 from rag_assets.store.records_file import is_damage
+from rag_assets.table_lookup.arm import narrowed
+from rag_assets.table_lookup.looking_up import look_up
+from rag_assets.table_lookup.plans.plan import plan_to_json
+from rag_assets.table_lookup.plans.sandbox import SandboxError
+from rag_assets.table_lookup.verifying import verify_again
+from rag_assets.workers import AbandonedError
 
 if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
@@ -57,9 +68,26 @@ def keep_asked(
         user=user,
         access=assistant.access,
         history=tuple(turn.question for turn in said),
+        plan=plan_of(assistant, answer, filters),
         cost=cost_of(answer),
     )
     return keep(assistant.store, assistant.config, answer, context, purges=assistant.purges)
+
+
+def plan_of(
+    assistant: "Assistant", answer: Answer, filters: "Filters | None"
+) -> Mapping[str, JsonValue] | None:
+    """The plan of an answer that tells rows one by one: its sentences cite their cells alone."""
+    is_of_rules = answer.outcome == "computed" and not answer.planned_as
+    if not is_of_rules or any(isinstance(each, PlanCitation) for each in answer.citations):
+        return None
+    asked, tables = answer.read_as or answer.question, narrowed(assistant.catalogue, filters)
+    with suppress(AbandonedError, SandboxError):  # it is kept though nobody waits for it any more
+        looked = look_up(asked, tables, in_documents=False, suggests=False)  # it is remembered
+        plan = plan_to_json(looked.plan) if looked.outcome == "answered" and looked.plan else None
+        if plan and verify_again(told_rows(answer, plan), tables) == "same":
+            return plan
+    return None
 
 
 def keep(

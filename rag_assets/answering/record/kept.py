@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.answering.answer import Answer, to_json
+from rag_assets.citations.kinds import Cell, Citation, Span
 from rag_assets.config import Config, RetrieverName, Versions
 from rag_assets.config.answering import Answering
 from rag_assets.identity import canonical_json, fingerprint
@@ -22,7 +23,9 @@ from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.serving_pointer import QuerySide
 
 if TYPE_CHECKING:
+    from rag_assets.retrieval.access import Sight
     from rag_assets.retrieval.search import VariantIndex
+    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOT_COMPARED = ("seconds", "generation")
@@ -77,6 +80,9 @@ class AnswerContext:
     """The user who asked, as the caller says."""
     groups: tuple[str, ...] | None = None
     """The groups by which it was seen what to answer from; None: everything was."""
+    recalls: str | None = None
+    """The id of the answer whose question was asked again because its sources changed: nobody was
+    shown this one, but as what is new in a notice."""
     plan: Mapping[str, JsonValue] | None = None
     """The lookup plan that the question was turned into."""
     checks: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -134,6 +140,48 @@ def context_of(
         checks=checks or {},
         cost=cost or {},
     )
+
+
+def is_seen_by(
+    sight: "Sight", kept: KeptAnswer, *, index: "VariantIndex", catalogue: "Catalogue"
+) -> bool:
+    """Whether an answer holds nothing but what `sight` sees of what serves now.
+
+    It was asked by no other groups, all that it cites and shows may be seen still, and what was
+    computed from a table of which some rows are hidden is computed again from the others.
+
+    Args:
+        sight: What may be seen.
+        kept: The answer.
+        index: The view of the index for `sight`.
+        catalogue: The tables that it sees.
+    """
+    if kept.context.groups is None or not sight.groups.issuperset(kept.context.groups):
+        return False
+    units = {each.cited_unit for each in kept.answer.citations} - {None}
+    named = sorted({*filter(None, units), *(each.unit_id for each in kept.answer.shown)})
+    there = (index.whole or index).read(named, []).num_rows
+    is_hidden = there > index.read(named, []).num_rows
+    return not is_hidden and all(_is_seen(each, sight, catalogue) for each in kept.answer.citations)
+
+
+def _is_seen(citation: Citation, sight: "Sight", catalogue: "Catalogue") -> bool:
+    from rag_assets.table_lookup.verifying import verify_again
+
+    if isinstance(citation, Span):
+        return sight.sees_document(citation.source, citation.uri)
+    if isinstance(citation, Cell):
+        place = citation.source, citation.table
+    elif citation.plan is None:
+        return True  # it says how much was searched of what was seen then
+    else:
+        place = str(citation.plan["source"]), str(citation.plan["table"])
+    rows = sight.rows_of(place[0], sight.rules.name_of(*place))
+    if rows is None:
+        return True
+    if isinstance(citation, Cell):
+        return citation.unit_id in rows
+    return bool(rows) and verify_again(citation, catalogue) == "same"
 
 
 def cost_of(answer: Answer) -> dict[str, float]:

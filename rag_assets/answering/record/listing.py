@@ -3,20 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
 
 from rag_assets.answering.answer import Outcome
 from rag_assets.answering.record.answer_rows import select
 from rag_assets.answering.record.database import AnswersFile
 from rag_assets.answering.record.kept import KeptAnswer
 from rag_assets.answering.record.staleness import Served, TouchedSentence
-from rag_assets.citations.kinds import Cell, Citation, Span
 from rag_assets.identity import MOST_NAMED, id_that_begins
-
-if TYPE_CHECKING:
-    from rag_assets.retrieval.access import Sight
-    from rag_assets.retrieval.search import VariantIndex
-    from rag_assets.table_lookup.tables.catalogue import Catalogue
 
 ANSWERS_AT_ONCE = 500
 """Answers that are read, and told stale, together."""
@@ -62,7 +55,7 @@ def find(
         served: What serves now, to tell stale answers by.
         limit: How many.
         stale_only: Only answers with a sentence whose source changed.
-        is_seen: Whether an answer may be seen, for somebody who may not see all: see `is_seen_by`.
+        is_seen: Whether an answer may be seen, for somebody who may not see all.
 
     Raises:
         AnswersFileError: The file cannot be used.
@@ -74,48 +67,6 @@ def find(
         if len(found) == limit:
             break
     return found
-
-
-def is_seen_by(
-    sight: "Sight", kept: KeptAnswer, *, index: "VariantIndex", catalogue: "Catalogue"
-) -> bool:
-    """Whether an answer holds nothing but what `sight` sees of what serves now.
-
-    It was asked by no other groups, all that it cites and shows may be seen still, and what was
-    computed from a table of which some rows are hidden is computed again from the others.
-
-    Args:
-        sight: What may be seen.
-        kept: The answer.
-        index: The view of the index for `sight`.
-        catalogue: The tables that it sees.
-    """
-    if kept.context.groups is None or not sight.groups.issuperset(kept.context.groups):
-        return False
-    units = {each.cited_unit for each in kept.answer.citations} - {None}
-    named = sorted({*filter(None, units), *(each.unit_id for each in kept.answer.shown)})
-    there = (index.whole or index).read(named, []).num_rows
-    is_hidden = there > index.read(named, []).num_rows
-    return not is_hidden and all(_is_seen(each, sight, catalogue) for each in kept.answer.citations)
-
-
-def _is_seen(citation: Citation, sight: "Sight", catalogue: "Catalogue") -> bool:
-    from rag_assets.table_lookup.verifying import verify_again
-
-    if isinstance(citation, Span):
-        return sight.sees_document(citation.source, citation.uri)
-    if isinstance(citation, Cell):
-        place = citation.source, citation.table
-    elif citation.plan is None:
-        return True  # it says how much was searched of what was seen then
-    else:
-        place = str(citation.plan["source"]), str(citation.plan["table"])
-    rows = sight.rows_of(place[0], sight.rules.name_of(*place))
-    if rows is None:
-        return True
-    if isinstance(citation, Cell):
-        return citation.unit_id in rows
-    return bool(rows) and verify_again(citation, catalogue) == "same"
 
 
 def one(file: AnswersFile, answer_id: str) -> KeptAnswer:
@@ -166,6 +117,7 @@ def _listed(
 def _condition(wanted: AnswerFilter) -> tuple[str, list[str]]:
     """The filter as SQL, with its values."""
     parts: list[tuple[str, str]] = []
+    asked = "recalls IS NULL"  # nobody was shown the others, but as what is new in a notice
     if wanted.since:
         parts.append(("kept_at >= ?", wanted.since.isoformat()))
     if wanted.user is not None:
@@ -177,4 +129,4 @@ def _condition(wanted: AnswerFilter) -> tuple[str, list[str]]:
     if wanted.text:
         said = "instr(folded(question || char(10) || text), ?) > 0"
         parts.append((said, wanted.text.casefold()))
-    return " AND ".join(part for part, _ in parts) or "true", [value for _, value in parts]
+    return " AND ".join([asked, *(part for part, _ in parts)]), [value for _, value in parts]

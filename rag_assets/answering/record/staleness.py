@@ -2,37 +2,72 @@
 
 A sentence is touched where one of its citations is:
 
-- words of a document, if their unit is gone or says something else. Where documents are cut into
-  other chunks by now, units cannot be compared: then the words have to stand in their document;
-- a cell, if its row is gone: a row's id names its content, so that a changed row has another one;
-- rows, a computed value and an absence, if a row of their table came, changed or went and their
-  plan gives something else now.
+- words of a document, or a cell of a table in it, that are no longer there, nor in the file that it
+  was moved to; or that are not in the version that took its place. Other chunks and another parser
+  change nothing: a file with the bytes of then says what it said;
+- a cell, if the row of its key has another value or unit there, or is gone;
+- rows, those told one by one too, a computed value and an absence, if a row of their table came,
+  changed or went and their plan gives something else now; an absence from the whole index, if the
+  name is there now.
 
-What is compared with is what serves now.
+What is compared with is what serves now. `recalling` tells people of these sentences, by the same
+definition.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeAlias
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache, partial
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
 
+from pydantic import JsonValue
+
+from rag_assets.answering.answer import Answer
 from rag_assets.answering.record.answer_rows import units_of
-from rag_assets.answering.record.kept import KeptAnswer
-from rag_assets.citations.kinds import PlanCitation, Span
+from rag_assets.answering.record.kept import AnswerContext, KeptAnswer
+from rag_assets.citations.kinds import Cell, PlanCitation, Rows, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.row_cells import cells_of
+from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies, indexed_families
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, holds
 from rag_assets.store.serving_pointer import ServingPointerError
+from rag_assets.terms.words import folded
+
+if TYPE_CHECKING:
+    from rag_assets.answering.assistant import Assistant
+    from rag_assets.table_lookup.plans.running import Found
 
 RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
+Compared: TypeAlias = tuple[CompleteSet | None, str]
+"""What served when answers were compared last, and the last of these."""
+IN_DOCUMENT = "#"
+"""Stands in the name of a table inside a document, between its URI and its place."""
 TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
+DOCUMENTS_KEPT = 1_000
+"""Documents whose words are remembered, likewise."""
+MANIFESTS = 12
+"""Manifests of files in which one is looked for that was moved since."""
+LONGEST_SOUGHT = 300
+"""Characters of cited words by which the file is looked for that a document was moved to."""
+LOOKED_THROUGH = 20
+_WORD = re.compile(r"[-+](?=\d)|[\u00b1<>\u2264\u2265](?=\s?[-+]?\d)|\d+(?:[.,]\d+)*|[^\W\d_]+")
+_BETWEEN = re.compile(r"(?<!\d) | (?!\d)")
+"""Blanks but those between two numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,44 +81,60 @@ class TouchedSentence:
     """What became of its source, in words."""
 
 
-def _runs_the_same(store: Store, complete_set: CompleteSet) -> RunsTheSame:
-    """Runs plans again on the rows of `complete_set`, which are read when first needed."""
-    from rag_assets.table_lookup.tables.catalogue import Catalogue, catalogue_of
-    from rag_assets.table_lookup.verifying import verify_again
-
-    @lru_cache(maxsize=1)
-    def catalogue() -> Catalogue:
-        return catalogue_of(store, complete_set)
-
-    return lambda citation: verify_again(citation, catalogue()) == "same"
-
-
 class Served:
     """What serves now, to compare answers with."""
 
     def __init__(
-        self, store: Store, complete_set: CompleteSet, *, run_again: RunsTheSame | None = None
+        self,
+        store: Store,
+        complete_set: CompleteSet,
+        *,
+        run_again: RunsTheSame | None = None,
+        assistant: "Assistant | None" = None,
+        compared: Compared = (None, ""),
     ) -> None:
         """Compare with the tables of `complete_set`.
 
-        Without `run_again`, a plan counts as stale once any row of its table changed.
+        Without `run_again`, a plan counts as stale once any row of its table changed. Without
+        `assistant`, who searches what serves as somebody sees it, nobody can tell that a document
+        was moved, or that a name is still nowhere. `compared` is with what answers up to an id were
+        compared before.
         """
         self._store = store
         self._set = complete_set
         self._run_again = run_again
+        self._assistant = assistant
+        self._compared = compared
+        self._bytes = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_bytes)
+        self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
+        self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
+        self._manifest = lru_cache(maxsize=MANIFESTS)(self._read_manifest)
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
-        self._texts_of = lru_cache(maxsize=TABLES_KEPT)(self._read_texts)
+        self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
+        self._cells = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_cells)
+        self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
+        self._is_new = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_new)
+        self._moved: dict[tuple[str, str], tuple[str, str]] = {}
 
     @classmethod
     def now(
-        cls, store: Store, config: Config, *, run_again: RunsTheSame | None = None
+        cls,
+        store: Store,
+        config: Config,
+        *,
+        run_again: RunsTheSame | None = None,
+        assistant: "Assistant | None" = None,
+        compared: Compared = (None, ""),
     ) -> "Served | None":
-        """What answers queries; None where nothing does yet.
+        """What answers queries, to `assistant` if it is given; None where nothing does yet.
 
         Raises:
             ServingPointerError: The serving pointer is damaged.
             DamagedTablesError: The tables of what serves cannot be read.
         """
+        from rag_assets.answering.assistant import Assistant
+        from rag_assets.table_lookup.verifying import verify_again
+
         pointer = serving_pointer.current(store)
         try:
             found = (
@@ -92,7 +143,13 @@ class Served:
             store.check(found.joint.table, version=found.joint.version)
         except MissingTableError:
             return None
-        return cls(store, found, run_again=run_again or _runs_the_same(store, found))
+        asked = assistant or Assistant(store, config)
+
+        def runs_the_same(citation: PlanCitation) -> bool:
+            return verify_again(citation, asked.catalogue) == "same"
+
+        again = run_again or runs_the_same
+        return cls(store, found, run_again=again, assistant=asked, compared=compared)
 
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
@@ -101,43 +158,46 @@ class Served:
             DamagedTablesError: Its tables cannot be read.
         """
         cited = {unit for each in kept for unit, _, is_cited in units_of(each.answer) if is_cited}
-        hashes = self._hashes(sorted(cited))
+        hashes = self.hashes(sorted(cited))
         return [tuple(self._touched(each, hashes)) for each in kept]
 
     def _touched(self, kept: KeptAnswer, hashes: Mapping[str, str]) -> Iterator[TouchedSentence]:
-        now = _Compared(self, kept.context.conditions.complete_set, hashes)
+        last, last_id = self._compared
+        sets = (kept.context.conditions.complete_set, last if kept.answer_id <= last_id else None)
+        now = _Compared(self, kept.context, hashes, [each for each in sets if each])
+        plan = kept.context.plan
+        told = (told_rows(kept.answer, plan),) if plan else ()
         for place, sentence in enumerate(kept.answer.sentences, start=1):
-            reasons = (each.why_stale(now) for each in sentence.citations)
+            reasons = (each.why_stale(now) for each in (*sentence.citations, *told))
             if why := next(filter(None, reasons), None):
                 yield TouchedSentence(place, sentence.text, why)
+            told = ()  # that they are all of them is told once
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         """Whether the plan of `citation` gives the same now."""
         return self._run_again is not None and self._run_again(citation)
 
-    def is_same_index(self, then: CompleteSet) -> bool:
-        """Whether the index has the units of then."""
-        return _version(then.joint) == _version(self._set.joint)
-
     def is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
-        """Whether a table has the rows of then.
+        """Whether a table, of a source or inside a document, has the rows of then.
 
         Where the version of then is gone, it counts as another if any table changed since.
         """
         before, after = then.table_rows or then.joint, self._set.table_rows or self._set.joint
-        if _version(before) == _version(after):
+        if IN_DOCUMENT not in table and _version(before) == _version(after):
             return True
-        if not holds(self._store, then.joint):
+        if not self._holds(then.joint):
             return False
         ids = [self._row_ids(pin, source, table) for pin in (then.joint, self._set.joint)]
         return ids[0] == ids[1]
 
     def _read_row_ids(self, pin: Pin, source: str, table: str) -> frozenset[str]:
-        where = f"source = {quoted(source)} AND `table` = {quoted(table)}"
+        """The units of a table: its rows, or all of the document that it stands in."""
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        where = _of_document(source, uri) if mark else _of_table(source, table)
         rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
         return frozenset(rows["unit_id"].to_pylist())
 
-    def _hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
+    def hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
         """The hash of the text of those of `unit_ids` that are there."""
         pin, found = self._set.joint, {}
         for part in parts_of(unit_ids):
@@ -152,18 +212,233 @@ class Served:
             )
         return found
 
-    def stands(self, span: Span, then: CompleteSet) -> bool:
-        """Whether documents are cut by another recipe than then, and the words stand in theirs."""
-        known_as = self._store.known_as
-        if known_as(then.chunks) == known_as(self._set.chunks):
-            return False
-        return any(span.text in text for text in self._texts_of(span.source, span.uri))
+    def has_cell(self, cell: Cell) -> bool:
+        """Whether the row of its key has the cell, with its value and its unit."""
+        from rag_assets.table_lookup.plans.running import at_places
+        from rag_assets.table_lookup.sentences import citing
 
-    def _read_texts(self, source: str, uri: str) -> tuple[str, ...]:
-        where = f"domain = 'document' AND source = {quoted(source)} AND uri = {quoted(uri)}"
-        pin = self._set.joint
-        rows = self._store.read(pin.table, columns=["text"], where=where, version=pin.version)
-        return tuple(rows["text"].to_pylist())
+        rows = self._rows(cell.source, cell.table)
+        column = rows[0].table.find(cell.column) if rows else None
+        if self._assistant is None or rows is None or column is None:
+            return False
+        found, places = rows
+        catalogue = self._assistant.catalogue
+        of_key = at_places(found, catalogue, places.get(cell.row_key, []))
+        said = cell.column, str(cell.value), cell.unit
+        # Read as a lookup reads a column, or as each cell of a row that was found reads alone.
+        cells = chain(citing.cells(of_key, catalogue, column), self._cells(*of_key.row_ids))
+        return any((each.column, str(each.value), each.unit) == said for each in cells)
+
+    def _read_cells(self, *row_ids: str) -> list[Cell]:
+        from rag_assets.answering.quoting.unit_citations import told_cells
+
+        rows = cells_of(row_ids, store=self._store, complete_set=self._set).values()
+        return [each.cell for row in rows for each in told_cells(row, None)]
+
+    def _read_rows(
+        self, source: str, table: str
+    ) -> "tuple[Found, Mapping[str, Sequence[int]]] | None":
+        """All rows of a table, and the places of each key; None where it cannot be asked."""
+        from rag_assets.table_lookup.plans.plan import LookupPlan, PlanError
+        from rag_assets.table_lookup.plans.running import run_plan
+
+        if self._assistant is None:
+            return None
+        try:
+            found = run_plan(LookupPlan(source, table), self._assistant.catalogue)
+        except PlanError:
+            return None
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for key, place in zip(found.row_keys, found.places, strict=True):
+            places[key].append(place)
+        return found, places
+
+    def has_bytes_of(self, thens: Sequence[CompleteSet], source: str, uri: str) -> bool:
+        """Whether a document, or a file in its place, has the bytes that it had at one of `thens`.
+
+        Or all its words, as the same parser reads them. False where that is not known.
+        """
+        now, before = self._set.recorded_at, {each.recorded_at for each in thens}
+        found = self._bytes(now, source, uri, 1)
+        known = {self._bytes(each, source, uri, MANIFESTS) for each in before} - {None}
+        if found is not None and found in known:
+            return True
+        places = {(source, uri)}
+        if found is None and known:  # gone: where files with its bytes stand, or stood since
+            lists = (self._manifest(version) for _, version in self._manifests[-MANIFESTS:])
+            places = {place for each in lists for place, hash_ in each.items() if hash_ in known}
+            newest = self._manifest(self._manifests[-1][1])
+            if any(newest.get(place) in known for place in places):
+                return True
+        words = {self._words_then(source, uri, each.joint) for each in thens} - {""}
+        return any(self._words_of(*place) in words for place in places)
+
+    def _read_bytes(self, recorded_at: str, source: str, uri: str, most: int) -> str | None:
+        """The hash of a file when a set was recorded: of that second, all manifests agree.
+
+        Of a file that was gone by then, the last one is looked for in `most` manifests.
+        """
+        if not recorded_at:
+            return None
+        at = datetime.fromisoformat(recorded_at)
+        found: set[str | None] = set()
+        for moment in (at, at + timedelta(seconds=1)):
+            place = bisect_right(self._manifests, moment, key=itemgetter(0))
+            versions = [version for _, version in self._manifests[:place][-most:]]
+            hashes = (self._manifest(each).get((source, uri)) for each in reversed(versions))
+            found.add(next(filter(None, hashes), None))
+        return found.pop() if len(found) == 1 else None
+
+    def _read_manifest(self, version: int) -> Mapping[tuple[str, str], str | None]:
+        """The hash of each file, by source and URI."""
+        columns = ["source", "uri", "sha256"]
+        rows = self._store.read(DOCUMENT_FILES_TABLE, columns=columns, version=version)
+        source, uri, hashes = (rows[name].to_pylist() for name in columns)
+        return dict(zip(zip(source, uri, strict=True), hashes, strict=True))
+
+    @cached_property
+    def _manifests(self) -> Sequence[tuple[datetime, int]]:
+        """The versions of the manifest of files that are left, with the time of each."""
+        if not self._store.exists(DOCUMENT_FILES_TABLE):
+            return ()
+        return sorted(
+            (at.astimezone(), int(each["version"]))
+            for each in self._store.dataset(DOCUMENT_FILES_TABLE).versions()
+            if isinstance(at := each["timestamp"], datetime)
+        )
+
+    def stands(self, span: Span, then: CompleteSet) -> bool:
+        """Whether the words stand in their document, or in the file that it was moved to."""
+        document, words = (span.source, span.uri), comparable(span.text)
+        if own := self._words_of(*document):
+            return words in own
+        if (moved := self._moved.get(document)) is None:
+            moved = self._file_with(span, words, then)
+            if moved is None:
+                return False
+            self._moved[document] = moved
+        return words in self._words_of(*moved)
+
+    def _file_with(self, span: Span, words: str, then: CompleteSet) -> tuple[str, str] | None:
+        """A document with the words that the index of then did not have."""
+        from rag_assets.retrieval.lexical import MissingTextIndexError
+        from rag_assets.retrieval.search import EmptyQueryError
+
+        if self._assistant is None:
+            return None
+        wanted = Filters(domain="document", source=span.source, versions="all")
+        try:
+            hits = self._assistant.search(
+                span.text[:LONGEST_SOUGHT], retriever="bm25", top_k=LOOKED_THROUGH, filters=wanted
+            )
+        except (MissingTextIndexError, EmptyQueryError):
+            return None
+        places = dict.fromkeys((hit.source, hit.uri) for hit in hits)
+        return next(
+            (
+                place
+                for place in places
+                if words in self._words_of(*place) and self._is_new(*place, then.joint)
+            ),
+            None,
+        )
+
+    def _read_is_new(self, source: str, uri: str, pin: Pin) -> bool:
+        if not self._holds(pin):
+            return False
+        where = _of_document(source, uri)
+        rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
+        return rows.num_rows == 0
+
+    def _words_of(self, source: str, uri: str) -> str:
+        return self._words_then(source, uri, self._set.joint)
+
+    def _read_words(self, source: str, uri: str, pin: Pin) -> str:
+        """The words of a document, each once where its chunks overlap; empty where it is gone."""
+        if not self._holds(pin):
+            return ""
+        rows = self._store.read(
+            pin.table,
+            columns=["text", "char_start", "char_end"],
+            where=_of_document(source, uri),
+            version=pin.version,
+        ).sort_by([("char_start", "ascending"), ("char_end", "ascending")])
+        parts, end = [], 0
+        for row in rows.to_pylist():
+            slice_ = slice_of(row["text"], row["char_start"], row["char_end"])
+            parts.append(slice_[max(0, end - row["char_start"]) :])
+            end = max(end, row["char_end"])
+        return comparable("\n".join(parts))
+
+    def replaced_by(self, span: Span) -> str | None:
+        """The version that took the place of a document since, if it does not have the words."""
+        newest = None if span.is_superseded else self._newest_of(span.source, span.uri)
+        if newest is None or comparable(span.text) in self._words_of(newest.source, newest.uri):
+            return None
+        return newest.uri
+
+    def _newest_of(self, source: str, uri: str) -> DocumentOfFamily | None:
+        """The newest version of a document that is superseded."""
+        if (source, uri) not in self._families.superseded:
+            return None
+        family = self._families.by_document[source, uri].family
+        places = [each for each in self._families.members if each.family == family]
+        return max(places, key=lambda each: -1 if each.place is None else each.place)
+
+    def table_replaced_by(
+        self, source: str, table: str, row_key: str | None, then: CompleteSet
+    ) -> str | None:
+        """The version whose document took the place of one since, without a row of its table."""
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        newest = self._newest_of(source, uri) if mark else None
+        if newest is None or self._assistant is None or (source, uri) in self._replaced(then):
+            return None
+        catalogue = self._assistant.catalogue
+        if (info := catalogue.find(source, table)) is None:
+            return None
+        texts = catalogue.texts(info).select([each.name for each in info.columns]).to_pylist()
+        rows = [" ".join(filter(None, row.values())) for row in texts]
+        said = rows if row_key is None else rows[int(row_key) - 1 : int(row_key)]
+        heads = (part for each in info.columns for part in (each.heading, each.unit) if part)
+        words = self._words_of(newest.source, newest.uri)
+        return None if all(comparable(each) in words for each in (*said, *heads)) else newest.uri
+
+    def _replaced(self, then: CompleteSet) -> Collection[tuple[str, str]]:
+        """The documents that were superseded then, as far as that is known."""
+        families = then.families
+        return self._were_replaced(families) if families and self._holds(families) else ()
+
+    def _read_replaced(self, families: Pin) -> Collection[tuple[str, str]]:
+        units = self._set.documents or self._set.joint
+        return indexed_families(self._store, families=families, units=units).superseded
+
+    def superseded_among(self, unit_ids: Sequence[str]) -> set[str]:
+        """Those of `unit_ids` that are in documents which newer versions have replaced."""
+        documents = sorted(self._families.left_out("current"))
+        pin, found = self._set.joint, set()
+        for part in parts_of(documents):
+            where = is_one_of("document_id", part)
+            rows = self._store.read(
+                pin.table, columns=["unit_id"], where=where, version=pin.version
+            )
+            found.update(rows["unit_id"].to_pylist())
+        return found.intersection(unit_ids)
+
+    @cached_property
+    def _families(self) -> IndexedFamilies:
+        units = self._set.documents or self._set.joint
+        found = indexed_families(self._store, families=self._set.families, units=units)
+        sight = self._assistant.sight if self._assistant else None
+        return found.seen_by(sight) if sight else found
+
+    def is_nowhere(self, name: str, filters: Filters | None) -> bool:
+        """Whether no unit holds a name, as far as can be told."""
+        from rag_assets.answering.quoting.finding import is_nowhere
+        from rag_assets.answering.quoting.names import Name
+
+        sought = Name(name, tuple(name.split(" ")))
+        asked = self._assistant
+        return asked is not None and is_nowhere(sought, asked.index, filters)
 
 
 def served_now(store: Store, config: Config) -> Served | None:
@@ -178,23 +453,78 @@ class _Compared:
     """What serves now, beside what served then: see `citations.kinds.ServedNow`."""
 
     served: Served
-    then: CompleteSet
+    context: AnswerContext
     hashes: Mapping[str, str]
+    thens: Sequence[CompleteSet]
+    """What served when it was given, and when it was compared last."""
+
+    @property
+    def then(self) -> CompleteSet:
+        return self.context.conditions.complete_set
 
     def text_hash(self, unit_id: str) -> str | None:
         return self.hashes.get(unit_id)
 
     def stands(self, span: Span) -> bool:
-        return self.served.stands(span, self.then)
+        is_of_then = not span.stale_since and self._has_bytes(span.source, span.uri)
+        return is_of_then or self.served.stands(span, self.then)
+
+    def _has_bytes(self, source: str, uri: str) -> bool:
+        return self.served.has_bytes_of(self.thens, source, uri)
+
+    def _is_in_same_file(self, source: str, table: str) -> bool:
+        uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        return bool(mark) and self._has_bytes(source, uri)
+
+    def replaced_by(self, span: Span) -> str | None:
+        return None if self._asks_for_old else self.served.replaced_by(span)
+
+    @property
+    def _asks_for_old(self) -> bool:
+        filters = self.context.filters
+        is_of_all = self.context.conditions.versions == "all"
+        return is_of_all or (
+            filters is not None and bool(filters.as_of or filters.versions == "all")
+        )
+
+    def has_cell(self, cell: Cell) -> bool:
+        return self._is_in_same_file(cell.source, cell.table) or self.served.has_cell(cell)
 
     def is_same_table(self, source: str, table: str) -> bool:
-        return self.served.is_same_table(source, table, self.then)
+        is_same = self._is_in_same_file(source, table)
+        return is_same or self.served.is_same_table(source, table, self.then)
 
-    def is_same_index(self) -> bool:
-        return self.served.is_same_index(self.then)
+    def table_replaced_by(self, source: str, table: str, row_key: str | None) -> str | None:
+        if self._asks_for_old:
+            return None
+        return self.served.table_replaced_by(source, table, row_key, self.then)
+
+    def is_nowhere(self, name: str) -> bool:
+        return self.served.is_nowhere(name, self.context.filters)
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         return self.served.gives_the_same(citation)
+
+
+def told_rows(answer: Answer, plan: Mapping[str, JsonValue]) -> Rows:
+    """The rows that an answer tells one by one, as all that a plan selects."""
+    cells = (each for each in answer.citations if isinstance(each, Cell))
+    keys = tuple(dict.fromkeys(cell.row_key for cell in cells))
+    return Rows(str(plan["source"]), str(plan["table"]), plan, keys, len(keys))
+
+
+def comparable(text: str) -> str:
+    """What `text` says, however it is set: letters, digits, and the signs that change a number."""
+    words = _WORD.findall(folded(text).replace("\u2212", "-").replace("\u2013", "-"))
+    return _BETWEEN.sub("", " ".join(words))
+
+
+def _of_table(source: str, table: str) -> str:
+    return f"source = {quoted(source)} AND `table` = {quoted(table)}"
+
+
+def _of_document(source: str, uri: str) -> str:
+    return f"domain = 'document' AND source = {quoted(source)} AND uri = {quoted(uri)}"
 
 
 def _version(pin: Pin) -> tuple[str, str]:

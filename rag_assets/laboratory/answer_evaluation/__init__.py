@@ -4,6 +4,6 @@ Read `evaluating` first, then `bench` (the questions, answered one by one, and w
 each), `answer_items` (what judges read), `answer_means` and `report`.
 """
 
-REVISION = 4
+REVISION = 5
 """The revision of the code that evaluates answers: raised when equal questions and index give other
 results."""

@@ -1,9 +1,11 @@
 """Answers, and what was found for a question, as the texts that judges read.
 
 What is cited has a number, as in the prompt that answers are written by: first the units that were
-found, then whatever else a sentence cites.
+found, then whatever else a sentence cites. A refusal is judged like any answer: by the
+words of the model.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +17,7 @@ from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.questions import Question
 from rag_assets.questions.judging.verdicts import JudgedItem
 from rag_assets.store import Store
+from rag_assets.workers import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,8 @@ class References:
     """The answers that questions should have, and the sources whose text may stand in them."""
 
     answers: Mapping[str, str | None]
-    """The answer that each question should have, by `question_id`; None where the question set
-    gives none."""
+    """The answer that each question should have, by `question_id`, in words; None where the
+    question set gives none."""
     documents: Mapping[str, Sequence[DocumentKey]]
     """The documents that each URI of the gold stands for."""
     every_source: frozenset[str]
@@ -45,7 +48,8 @@ class References:
         """The references of all imported questions."""
         table = store.read(schemas.QUESTIONS_TABLE, columns=["question_id", "answer"])
         ids, answers = (table[name].to_pylist() for name in ("question_id", "answer"))
-        return cls(dict(zip(ids, answers, strict=True)), documents, config.source_names)
+        words = map(in_words, answers)
+        return cls(dict(zip(ids, words, strict=True)), documents, config.source_names)
 
     def text(self, question: Question) -> str:
         """The reference answer; the quotes of its gold where there is none; else empty."""
@@ -66,6 +70,31 @@ class References:
         return frozenset(source for found in keys for source, _ in found)
 
 
+def in_words(answer: str | None) -> str | None:
+    """A reference answer as people write it: `S700MC, 720; S650MC, 702` for the cells of two rows.
+
+    Question sets may give lists, which are kept as JSON. Any other text stays as it is.
+    """
+    try:
+        given: Json = json.loads(answer or "")
+    except ValueError:
+        return answer
+    return _told(given) if isinstance(given, list | dict) else answer
+
+
+def _told(given: Json) -> str:
+    if isinstance(given, dict):
+        return ", ".join(f"{name}: {_told(value)}" for name, value in given.items())
+    if isinstance(given, list):
+        nested = any(isinstance(each, list | dict) for each in given)
+        return ("; " if nested else ", ").join(map(_told, given))
+    if given is None:
+        return "nothing"
+    if isinstance(given, bool):
+        return "yes" if given else "no"
+    return str(given)
+
+
 def answer_items(
     question: Question,
     sentences: Sequence[Sentence],
@@ -73,16 +102,17 @@ def answer_items(
     *,
     references: References,
     writer_identity: str,
+    refusal: str = "",
 ) -> list[JudgedItem]:
-    """An answer; none without sentences."""
-    if not sentences:
+    """An answer, or what the model said instead of one; none where it said nothing."""
+    if not sentences and not refusal:
         return []
     numbered = NumberedTexts.of(shown, sentences)
     parts = {
         "question": question.text,
         "reference": references.text(question),
         "context": numbered.context,
-        "answer": numbered.with_numbers(sentences),
+        "answer": numbered.with_numbers(sentences) or refusal,
     }
     sources = numbered.sources | references.sources(question)
     return [JudgedItem("answer", parts, sources, writers_of(writer_identity))]

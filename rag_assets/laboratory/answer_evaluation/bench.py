@@ -36,7 +36,7 @@ SHORTEST_PART = 15
 apart."""
 NUMBERS = ("coverage", "validity", "support_recall", "support_precision", "completeness")
 UNITS = "cited_units"
-LOGGED_EVERY = 100
+LOGGED_EVERY = 20
 
 
 @dataclass(frozen=True, slots=True)

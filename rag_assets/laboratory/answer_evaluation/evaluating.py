@@ -47,6 +47,8 @@ from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.table_lookup.arm import arms_of
 
 FILE = "answer_evaluation.json"
+JUDGED = ("computed", "written")
+"""The outcomes that are answers, which judges are asked about."""
 JUDGMENTS_FILE = "answer_judgments.parquet"
 """The file beside it with what each judge said of each answer, in the schema `JUDGMENTS`."""
 
@@ -128,7 +130,7 @@ def _evaluated(
         ],
     )
     file = file_of(store, variant)
-    known = _read(file)
+    known = read_evaluation(file)
     if known and known.made_from == made_from and not known.may_pass:
         return known
     started = time.monotonic()
@@ -188,7 +190,7 @@ def _rows(
     for question, answer, each in zip(bench.questions, answers, measured, strict=True):
         shown = [units[unit.unit_id] for unit in answer.shown if unit.unit_id in units]
         items = context_item(question, shown)
-        if answer.outcome in ("computed", "written"):
+        if answer.outcome in JUDGED:
             items += answer_items(
                 question,
                 answer.sentences,
@@ -214,7 +216,7 @@ def file_of(store: Store, variant: str) -> Path:
     return results.folder_of(store, variant) / FILE
 
 
-def _read(file: Path) -> AnswerEvaluation | None:
+def read_evaluation(file: Path) -> AnswerEvaluation | None:
     """The evaluation in `file`; None if there is none, or it is of another release."""
     try:
         return TypeAdapter(AnswerEvaluation).validate_json(file.read_bytes())

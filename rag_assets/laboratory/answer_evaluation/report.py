@@ -6,7 +6,7 @@ from typing import get_args
 from rag_assets.answering.answer import Outcome
 from rag_assets.laboratory.answer_evaluation.answer_means import AnswerNumber, AnswersOfDomain
 from rag_assets.laboratory.answer_evaluation.bench import NUMBERS, UNITS
-from rag_assets.laboratory.answer_evaluation.evaluating import AnswerEvaluation
+from rag_assets.laboratory.answer_evaluation.evaluating import JUDGED, AnswerEvaluation
 from rag_assets.laboratory.judges.wording import LEGEND, judged_lines
 from rag_assets.reports.text_tables import markdown_table
 
@@ -49,6 +49,11 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
     yield from map(_doubt, evaluation.domains)
     if any(evaluation.judged.values()):
         yield from ("", LEGEND, *judged_lines(evaluation.judged))
+        told = sum(each.outcome in JUDGED for each in evaluation.answers)
+        yield (
+            f"\nAnswers were judged where there was one: {told} of {len(evaluation.answers)} "
+            "questions. These means say nothing of the others."
+        )
     if evaluation.failed:
         yield (
             f"\nIn {evaluation.failed} of {len(evaluation.answers)} answers the language model "

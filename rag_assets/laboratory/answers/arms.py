@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from rag_assets.answering.generation.reading import read_answer
 from rag_assets.answering.generation.writing import Writer, Written
 from rag_assets.citations.sentences import Sentence
+from rag_assets.config import AnswerExperiment
 from rag_assets.models.language.calls import Message, Request
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
@@ -15,7 +16,11 @@ PACKAGE = "rag_assets.laboratory.answers"
 TITLES = {
     "citation_ablation": "Do rules of citing keep an answer to its sources? (P4)",
     "rag_or_not": "What does a language model gain by sources? (P1, section 5)",
+    "writers": "Which language model writes the best answers? (P1, figure 6)",
 }
+
+ARMS = {"citation_ablation": 3, "rag_or_not": 2}
+"""How many arms each design has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +54,24 @@ class AnswerArm:
         return Written(tuple(said), read.absent, completions=(completion,))
 
 
-def arms_of(design: str, writer: Writer) -> list[AnswerArm]:
-    """The arms of a design; the first one is what the others are compared with."""
-    with_rules = replace(writer, unsupported="mark", further_queries=0, asks_again=False)
-    if design == "rag_or_not":
-        memory = read_prompt(PACKAGE, "answer_without_sources")
+def arms_of(experiment: AnswerExperiment, writers: Mapping[str, Writer]) -> list[AnswerArm]:
+    """The arms of an experiment; the first one is what the others are compared with.
+
+    `writers` are those that it names, by their names.
+    """
+    plain = {
+        name: replace(writer, unsupported="mark", further_queries=0, asks_again=False)
+        for name, writer in writers.items()
+    }
+    memory = read_prompt(PACKAGE, "answer_without_sources")
+    if experiment.design == "writers":
+        shown = None if experiment.sources else memory
+        return [AnswerArm(name, writer, shown) for name, writer in plain.items()]
+    [with_rules] = plain.values()
+    if experiment.design == "rag_or_not":
         return [AnswerArm("no sources", with_rules, memory), AnswerArm("sources", with_rules)]
-    without = with_rules.by("answer_without_rules")
     return [
-        AnswerArm("no rules", without),
+        AnswerArm("no rules", with_rules.by("answer_without_rules")),
         AnswerArm("rules", with_rules),
         AnswerArm("rules, faults named", replace(with_rules, asks_again=True)),
     ]

@@ -22,10 +22,16 @@ NUMBERS = {
     "cited": "sentences that cite a unit that was shown",
     "agreeing": "sentences of which what they cite has every number and name",
     "holds_answer": "terms of the reference answer that the answer holds",
+    "units_cited": "units found that the answer cites",
     "sentences": "sentences of an answer",
+    "citations": "units that it cites",
+    "documents": "documents and tables that the units found are of",
+    "pages": "pages that they stand on",
+    "headings": "headings that they stand under",
 }
-"""By name, what each is: a share from 0 to 1, `COUNTED` aside."""
-COUNTED = "sentences"
+"""By name, what each is: a share from 0 to 1, `COUNTED` aside. P4's table 3 has the coverage of
+citations, how many there are, and what single queries find, by document, page and section."""
+COUNTED = frozenset({"sentences", "citations", "documents", "pages", "headings"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,23 @@ def measure(
         "holds_answer": coverage(terms_of(reference), [text]) if reference else None,
         "sentences": float(len(sentences)),
     }
+    values |= _of_units(written, hits)
     return AnswerMeasured(question_id, not written.is_written, written.may_pass, values)
+
+
+def _of_units(written: Written, hits: Sequence[Hit]) -> dict[str, float | None]:
+    """How many of the units found are cited, and how many different places they come from."""
+    units = {hit.unit_id for hit in hits}
+    said = [citation for each in written.sentences for citation in each.citations]
+    cited = units & {citation.cited_unit for citation in said}
+    pages = {(hit.source, hit.uri, page) for hit in hits for page in hit.pages or (0,)}
+    return {
+        "units_cited": len(cited) / len(units) if units and written.sentences else None,
+        "citations": float(len({citation.cited_unit or citation.place for citation in said})),
+        "documents": float(len({(hit.source, hit.uri) for hit in hits})),
+        "pages": float(len(pages)),
+        "headings": float(len({(hit.source, hit.uri, hit.section) for hit in hits})),
+    }
 
 
 def _share(holds: Sequence[bool]) -> float | None:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from rag_assets.laboratory.answer_evaluation.report import shown
 from rag_assets.laboratory.answers.measuring import NUMBERS
+from rag_assets.laboratory.answers.ranks import rank_lines
 from rag_assets.laboratory.answers.run import AnswerExperimentRecord, Estimate
+from rag_assets.laboratory.judges.distributions import score_lines
 from rag_assets.laboratory.judges.wording import LEGEND, judged_lines
 from rag_assets.reports.text_tables import markdown_table
 
@@ -45,6 +47,8 @@ def _lines(record: AnswerExperimentRecord) -> Iterator[str]:
         yield f"\nDifferences from **{first.name}**, as judged:"
         changes = {arm.name: arm.judged_differences for arm in others}
         yield from judged_lines(changes, signed=True)
+    yield from rank_lines(record.ranks)
+    yield from score_lines(record.score_counts)
 
 
 def _shown(estimate: Estimate | None, *, sign: str = "") -> str:

@@ -8,8 +8,9 @@ way that may pass.
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
 from rag_assets.answering.assistant import Assistant, open_models
+from rag_assets.answering.generation.writing import Writer
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import NOBODY, AnswerExperiment, Config
 from rag_assets.config.questions import GENERATED_SETS
@@ -28,8 +30,10 @@ from rag_assets.laboratory.answer_evaluation.bench import Bench, bench_of, place
 from rag_assets.laboratory.answer_evaluation.evaluating import spending_of
 from rag_assets.laboratory.answers.arms import TITLES, AnswerArm, arms_of
 from rag_assets.laboratory.answers.measuring import COUNTED, NUMBERS, AnswerMeasured, measure
+from rag_assets.laboratory.answers.ranks import ArmRanks, RankedAnswers, ranks_of
 from rag_assets.laboratory.experiments.design import ExperimentError
 from rag_assets.laboratory.judges.asking import open_judges
+from rag_assets.laboratory.judges.distributions import ScoreCounts, score_counts
 from rag_assets.laboratory.judges.judged_means import (
     JudgedArm,
     JudgedMean,
@@ -46,7 +50,7 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
 
 FOLDER = "answer_experiments"
-REVISION = 3
+REVISION = 4
 """Raise it when the same answers should give other numbers."""
 
 
@@ -94,6 +98,10 @@ class AnswerExperimentRecord:
     arms: Sequence[AnswerArmResult]
     spending: Mapping[str, int | float | str]
     """What the model took: see `models.language.spending`; what judges took, behind their name."""
+    score_counts: Sequence[ScoreCounts] = ()
+    """How often judges gave each score."""
+    ranks: Sequence[ArmRanks] = ()
+    """How judges rank the answers of several writers."""
     judging_may_pass: bool = False
     """Whether a judge failed in a way that may pass."""
 
@@ -116,16 +124,12 @@ def run_answer_experiment(
     """
     experiment = config.answer_experiments[name]
     variant = experiment.variant or next(iter(config.variants))
-    named = (experiment.writer, config.answering.writer, *config.language_models)
-    writer_name = next(name for name in named if name not in (None, NOBODY))
     with (
         store.lock(f"answer_experiment__{name}", log=log),
-        open_models(config, writer=writer_name) as models,
+        open_writers(config, writers_of(config, experiment)) as writers,
         open_judges(config) as judges,
     ):
-        writer = models.writer
-        assert writer is not None, "a writer is named"
-        arms = arms_of(experiment.design, writer)
+        arms = arms_of(experiment, writers)
         made_from = identity.fingerprint(
             REVISION,
             [(pin.table, pin.version) for pin in set_of_recipe(store, config, variant).pins],
@@ -145,7 +149,9 @@ def run_answer_experiment(
         asked = _chosen(bench.questions, experiment)
         made = _answered(bench, asked, arms, log=log)
         rows = list(map(_judged_row, asked, made))
-        judgments = judgments_of(judges, rows, log=log)
+        names = [arm.name for arm in arms]
+        ranked = [_ranked(names, of_row) for of_row in made] if experiment.writers else []
+        judgments = judgments_of(judges, _with_ranked(rows, ranked), log=log)
         samples = config.evaluation.bootstrap_samples
         judged = judged_arms(judgments, judges, rows, samples=samples)
         record = AnswerExperimentRecord(
@@ -156,11 +162,13 @@ def run_answer_experiment(
             retriever=config.retrieval.retriever,
             split=experiment.split,
             questions=len(asked),
-            model=writer.model.identity,
+            model=", ".join(each.model.identity for each in writers.values()),
             evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - started, 3),
             arms=_compared(arms, made, judged, asked, samples=samples),
-            spending={**writer.model.spending.record(), **spending_of(judges)},
+            score_counts=list(score_counts(judgments, judges, rows, names)),
+            ranks=list(ranks_of(judgments, judges, ranked, names)),
+            spending={**_spent(writers), **spending_of(judges)},
             judging_may_pass=any(each.may_pass for each in judgments),
         )
         file = file_of(store, name)
@@ -170,6 +178,30 @@ def run_answer_experiment(
             save_items(store, f"experiment__{name}", rows, {each.item_id for each in judgments})
         write_atomically(file, json.dumps(asdict(record), indent=1))
         return record
+
+
+def writers_of(config: Config, experiment: AnswerExperiment) -> Sequence[str]:
+    """The entries of `language_models` that write the answers of an experiment."""
+    named = (experiment.writer, config.answering.writer, *config.language_models)
+    alone = next(name for name in named if name is not None and name != NOBODY)
+    return experiment.writers or [alone]
+
+
+@contextmanager
+def open_writers(config: Config, names: Sequence[str]) -> Generator[dict[str, Writer]]:
+    """The writers of these names, each of which asks its own model."""
+    with ExitStack() as stack:
+        opened = {name: stack.enter_context(open_models(config, writer=name)) for name in names}
+        yield {name: each.writer for name, each in opened.items() if each.writer is not None}
+
+
+def _spent(writers: Mapping[str, Writer]) -> dict[str, int | float | str]:
+    """What the writers took; of several, each behind its name."""
+    return {
+        name if len(writers) == 1 else f"{writer}: {name}": value
+        for writer, opened in writers.items()
+        for name, value in opened.model.spending.record().items()
+    }
 
 
 def file_of(store: Store, name: str) -> Path:
@@ -233,8 +265,9 @@ def _answered(
                 shown,
                 references=references,
                 writer_identity=arm.writer.model.identity,
+                refusal=written.refusal,
             )
-            text = " ".join(each.text for each in written.sentences)
+            text = " ".join(each.text for each in written.sentences) or written.refusal
             measured = measure(
                 question.question_id, written, hits=hits, rows=rows, reference=reference
             )
@@ -259,6 +292,35 @@ def _judged_row(question: Question, made: Sequence[_ArmAnswer]) -> JudgedRow:
         pairs = (pair_item(answer, base, (each.text, first.text)) for answer, base in both)
         arms.append([*each.items, *pairs])
     return JudgedRow(*place_of(question), arms)
+
+
+def _ranked(arms: Sequence[str], made: Sequence[_ArmAnswer]) -> RankedAnswers:
+    """The answers that can be judged, of all arms side by side."""
+    there = {arm: each for arm, each in zip(arms, made, strict=True) if each.items}
+    items = [each.items[0] for each in there.values()]
+    parts = items[0].parts if items else {}
+    return RankedAnswers(
+        {name: text for name in ("question", "reference") if (text := parts.get(name))},
+        {arm: each.text for arm, each in there.items()},
+        frozenset().union(*(each.sources for each in items)),
+        frozenset().union(*(each.writers for each in items)),
+    )
+
+
+def _with_ranked(rows: Sequence[JudgedRow], ranked: Sequence[RankedAnswers]) -> Sequence[JudgedRow]:
+    """What judges are asked of several writers: to rank all answers at once, and no pair alone."""
+    if not ranked:
+        return rows
+    return [
+        replace(
+            row,
+            arms=[
+                *([each for each in arm if each.kind != "pair"] for arm in row.arms),
+                [together.item] if len(together.texts) > 1 else [],
+            ],
+        )
+        for row, together in zip(rows, ranked, strict=True)
+    ]
 
 
 def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> JudgedItem:
@@ -288,7 +350,7 @@ def _compared(
             if less is not None:
                 others = [each.values[name] for each in answers[less]]
                 values, limits = list(map(_difference, values, others)), DIFFERENCES
-            limits = None if name == COUNTED else limits
+            limits = None if name in COUNTED else limits
             if mean := mean_over(values, places, samples=samples, limits=limits):
                 count = len(values) - values.count(None)
                 found[name] = Estimate(mean.mean, mean.low, mean.high, count)

@@ -12,6 +12,13 @@ from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import job_runs, refresh_run
+from rag_assets.serving.language_model_costs import (
+    Calls,
+    added,
+    of_answers,
+    of_judges,
+    say_expected,
+)
 from rag_assets.serving.replies import CommandError, Json, Reply, project_of, say
 from rag_assets.store import Store
 
@@ -71,6 +78,9 @@ def _run(config: Config, names: Sequence[str]) -> Reply:
     started = time.monotonic()
     of_retrieval = [name for name in names if name in config.experiments]
     of_answers = [name for name in names if name in config.answer_experiments]
+    expected = [_expected(config, name) for name in of_answers]
+    expected += [_expected_of_retrieval(config, name) for name in of_retrieval]
+    say_expected(config, added(*expected))
     with refresh_run.alone(config) as store:
         build(store, config, of_retrieval)
         done, errors = _materialized(config, JOB, of_retrieval, before=[questions_key(config)])
@@ -100,6 +110,37 @@ def _run(config: Config, names: Sequence[str]) -> Reply:
         text="\n\n".join([*paragraphs, f"Done after {seconds:,.1f} s."]),
         code=job_runs.code_of(errors),
     )
+
+
+def _expected(config: Config, name: str) -> Calls:
+    """What an experiment on answers asks: each arm of its writer, and each answer of the judges."""
+    from rag_assets.laboratory.answers.arms import ARMS
+    from rag_assets.laboratory.answers.run import writers_of
+
+    experiment = config.answer_experiments[name]
+    writers, questions = writers_of(config, experiment), experiment.most_questions
+    arms = len(writers) if experiment.writers else ARMS[experiment.design]
+    each = 2 if experiment.writers else arms + 1
+    return added(
+        dict.fromkeys(writers, (0, each * questions)),
+        {judge: (0, most * arms) for judge, (_, most) in of_judges(config, questions).items()},
+    )
+
+
+def _expected_of_retrieval(config: Config, name: str) -> Calls:
+    """What an experiment on retrieval asks: rewrites of each query, or reports and their judges."""
+    from rag_assets.evaluation.questions import read_questions
+    from rag_assets.laboratory.experiments.report_design import report_questions
+
+    experiment = config.experiments[name]
+    if experiment.design == "rewriting":
+        model = config.language_model(experiment.named("language_model").get("model"))[0]
+        strategies = len(experiment.value("strategies", list))
+        return {model: (0, strategies * len(read_questions(Store.of(config))))}
+    if experiment.design == "report_retrieval" and config.evaluation.judges:
+        reports = 2 * len(report_questions(experiment))
+        return added(of_answers(config, reports, reports=True), of_judges(config, reports))
+    return {}
 
 
 def build(store: Store, config: Config, names: Sequence[str]) -> None:

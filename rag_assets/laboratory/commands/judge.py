@@ -1,6 +1,7 @@
-"""`rag-assets judge`: people label what judges judge, and each is held against the others."""
+"""`rag-assets judge`: how good answers are, what people say of them, and who judges as they do."""
 
 import argparse
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -9,22 +10,41 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
 from rag_assets.reports.text_tables import table
-from rag_assets.serving import disk_errors
+from rag_assets.serving import disk_errors, job_runs, refresh_run
+from rag_assets.serving.language_model_costs import (
+    Calls,
+    added,
+    of_answers,
+    of_judges,
+    say_expected,
+)
 from rag_assets.serving.question_labels import asked
-from rag_assets.serving.replies import Json, Reply, UsageError, login, project_of, say
+from rag_assets.serving.replies import (
+    CommandError,
+    Json,
+    Reply,
+    UsageError,
+    add_variant,
+    login,
+    project_of,
+    say,
+)
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     from rag_assets.laboratory.judges.agreement import JudgeAgreement
     from rag_assets.laboratory.judges.kappa import Kappa
-    from rag_assets.questions.items_to_label import ToJudge
+    from rag_assets.questions.items_to_label import ItemSources, ToJudge
     from rag_assets.questions.judging.labels import LabelFile, LabelTask
 
-SUMMARY = "label what judges judge, and see how far they and people agree"
+SUMMARY = "measure answers, label what judges judge, see how far they and people agree"
 EXAMPLES = """\
+  rag-assets judge answers                 answer your questions, and measure the answers
   rag-assets judge label sentence          do the sources say what was written?
   rag-assets judge label hit               does what was found answer the question?
   rag-assets judge label pair --user anna  which of two is better, blind
+  rag-assets judge label chunk             which units shown does a sentence refer to?
   rag-assets judge label answer_scores/correctness    what a judge scored, from 1 to 5
   rag-assets judge agreement               kappa with intervals, and who may gate"""
 
@@ -36,35 +56,64 @@ NOTHING = {
     "differ: `rag-assets evaluate`.",
 }
 """What to do where there is nothing to label."""
-OTHERS = "name one under evaluation.judges, and evaluate answers (the job evaluate_answers)."
+OTHERS = "name one under evaluation.judges, then `rag-assets judge answers`."
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the arguments of this command."""
-    command.add_argument("action", choices=("label", "agreement"), help="what to do")
+    command.add_argument("action", choices=("answers", "label", "agreement"), help="what to do")
     command.add_argument(
         "of",
         nargs="?",
-        help="of label: sentence, hit, pair, or RUBRIC/DIMENSION",
+        help="of label: sentence, hit, pair, chunk, or RUBRIC/DIMENSION",
     )
     command.add_argument("--user", help="who labels (default: your login)")
+    add_variant(command, "of answers: variant that answers")
 
 
 def run(options: argparse.Namespace) -> Reply:
     """Do the action."""
     from rag_assets.questions.judging.labels import TASKS, task_of
+    from rag_assets.questions.matching_labels import OF
 
-    if (options.of is None) != (options.action == "agreement"):
-        raise UsageError(f"name one of {', '.join(TASKS)} with label, and with no other action")
-    config, _ = project_of(options)
+    if (options.of is not None) != (options.action == "label"):
+        raise UsageError(
+            f"name one of {', '.join((*TASKS, OF))} with label, and with no other action"
+        )
+    config, store = project_of(options)
+    if options.action == "answers":
+        return _answers(config, variant=options.variant or serving_variant(store, config))
     with disk_errors.writing(config.questions.folder):
         if options.action == "agreement":
             return _agreement(config)
+        if options.of == OF:
+            return _matched(config, _name_of(options.user or login()))
         try:
             task = task_of(options.of)
         except ValueError as error:
             raise UsageError(str(error)) from error
         return _label(config, task, _name_of(options.user or login()))
+
+
+def _answers(config: Config, *, variant: str) -> Reply:
+    """Answer the questions by a variant, and tell how good the answers are."""
+    from rag_assets.evaluation.questions import read_questions, refresh_questions
+    from rag_assets.laboratory.answer_evaluation.assets import JOB, NO_QUESTIONS
+    from rag_assets.laboratory.answer_evaluation.evaluating import file_of, read_evaluation
+    from rag_assets.laboratory.answer_evaluation.report import report_of
+
+    with refresh_run.alone(config) as store:
+        refresh_questions(store, config, log=say)
+        count = len(read_questions(store))
+        if not count:
+            raise CommandError(NO_QUESTIONS)
+        say_expected(config, added(of_answers(config, count), of_judges(config, count)))
+        job_runs.execute_all(config, JOB, variant=variant)
+    file = file_of(store, variant)
+    found = read_evaluation(file)
+    assert found is not None, "there are questions, and no step failed"
+    record = json.loads(json.dumps(asdict(found)))
+    return Reply({**record, "file": str(file)}, f"{report_of(found)}\n\nRecord: {file}")
 
 
 def _name_of(labeller: str) -> str:
@@ -97,6 +146,20 @@ def _label(config: Config, task: "LabelTask", labeller: str) -> Reply:
     return Reply({**record, "people": people}, "\n".join([text, *_lines(people, labels.problems)]))
 
 
+def _matched(config: Config, labeller: str) -> Reply:
+    """Ask a person which units each sentence refers to."""
+    from rag_assets.questions.matching_labels import left_to_match, screens
+
+    file = config.questions.labels_file
+    every = _sources(config).to_match()
+    if not every:
+        return Reply({"labelled": 0, "left": 0, "file": str(file)}, NOTHING["sentence"])
+    left = left_to_match(every, file, labeller)
+    done = asked(screens(left, file, labeller), count=len(left)).total() if left else 0
+    text = f"Labelled by {labeller}: {done:,}; left: {len(left) - done:,}. Labels are in {file}."
+    return Reply({"labelled": done, "left": len(left) - done, "file": str(file)}, text)
+
+
 def _agreement(config: Config) -> Reply:
     """Hold people, rules and judges against each other, task by task."""
     from rag_assets.laboratory.judges.agreement import agreements
@@ -106,10 +169,11 @@ def _agreement(config: Config) -> Reply:
     record, lines = {}, [*labels.problems]
     for name in sorted({each.of for each in labels.labels}):
         task, own = task_of(name), labels.on(name)
+        counted = len({each.item for each in sample_of(own)})
+        say_expected(config, _expected(config, task, counted))
         found = list(agreements(config, task, own, partial(_items, config, task), log=say))
         people = _people(labels, task)
         record[name] = {"people": people, "judges": [_record(each) for each in found]}
-        counted = len({each.item for each in sample_of(own)})
         lines += [f"\n{name}: {counted:,} items labelled in an order of chance, which count"]
         lines += _lines([*people, *map(_row, found)], [])
         lines += [line for each in found for line in _told(each)]
@@ -118,12 +182,22 @@ def _agreement(config: Config) -> Reply:
     return Reply(record, "\n".join(lines))
 
 
+def _expected(config: Config, task: "LabelTask", labelled: int) -> Calls:
+    """What judges are asked: of the labelled items, and of as many others as each is allowed."""
+    judges = [each for each in config.evaluation.judges if task.rubric in each.rubrics]
+    return {each.model: (0, 2 * (labelled + each.most)) for each in judges}
+
+
 def _items(config: Config, task: "LabelTask") -> Mapping[str, "ToJudge"]:
+    return _sources(config).items(task)
+
+
+def _sources(config: Config) -> "ItemSources":
     from rag_assets.answering.assistant import Assistant
     from rag_assets.questions.items_to_label import ItemSources
 
     assistant = Assistant(Store.of(config), config)
-    return ItemSources.of(config, lambda: assistant.index).items(task)
+    return ItemSources.of(config, lambda: assistant.index)
 
 
 def _people(labels: "LabelFile", task: "LabelTask") -> list[dict[str, Json]]:
@@ -148,6 +222,7 @@ def _record(found: "JudgeAgreement") -> dict[str, Json]:
         "failed": found.failed,
         "errors": asdict(errors) if errors else None,
         "threshold": found.threshold.value if found.threshold else None,
+        "scores": [*map(dict, found.spread)],
         "mean": {name: _known(value) for name, value in asdict(mean).items()} if mean else None,
     }
 
@@ -184,6 +259,9 @@ def _told(found: "JudgeAgreement") -> Iterator[str]:
             f"answering.judge.threshold: the labels suggest {found.threshold.value:.3f} (kappa "
             f"{found.threshold.kappa:.2f} on these labels, less on others)."
         )
+    if found.spread:
+        yield f"How often people and {found.judge} give each score (P1, figure 8):"
+        yield table(list(map(dict, found.spread)), columns=[*found.spread[0]])
     if mean := found.mean:
         yield (
             f"The mean of {mean.judgments:,} items is {mean.judged:.2f} by {found.judge}, and "

@@ -163,7 +163,10 @@ def _graph_retrieval(given: Given) -> Values:
 
 
 def _fine_tuning(given: Given) -> Values:
-    """Each reranker, and none, with its label; one named twice counts once."""
+    """Each reranker with each number of units that it reads, and none; one named twice counts once.
+
+    A turn is: units to retrieve, reranker, its label, units that it reads, and these in words.
+    """
     one, known = given.experiment, given.config.retrieval.rerankers
     named = dict.fromkeys([one.reranker, *one.value("rerankers", list)])
     if lacking := sorted(name for name in named if name is not None and name not in known):
@@ -171,8 +174,10 @@ def _fine_tuning(given: Given) -> Values:
             f"no reranker is named {lacking[0]!r}; there are {', '.join(known)}: name one under "
             "retrieval.rerankers"
         )
-    orderers = [(name, name) for name in named if name is not None]
-    return {"orderers": [(None, "none"), *orderers], "shipped": one.value("models", list)[:1]}
+    turns: list[tuple[object, ...]] = [(one.value("top_k", int), None, "none", None, None)]
+    for name in filter(None, named):
+        turns += [(k, name, name, k, f"{k} units") for k in one.value("candidates", list)]
+    return {"turns": turns, "shipped": one.value("models", list)[:1]}
 
 
 COMPUTED: Mapping[str, Callable[[Given], Values]] = {

@@ -25,6 +25,8 @@ Measure: TypeAlias = tuple[str, int]
 QUESTIONS = "questions"
 METRIC = "metric"
 CUTOFFS = (1, 3, 5, 10)
+DEEP_CUTOFFS = (*CUTOFFS, 20, 30)
+"""All that arms are scored at; P1 shows how often retrieval succeeds within 20 and 30."""
 
 MEASURES: Mapping[str, Mapping[str, Measure]] = {
     "hit_and_mrr": {"Hit rate": ("hit_rate", TOP_N), "MRR": ("mrr", TOP_N)},
@@ -35,6 +37,13 @@ MEASURES: Mapping[str, Mapping[str, Measure]] = {
         "Recall": ("recall", TOP_N),
         "MRR": ("mrr", TOP_N),
     },
+    "maps": {
+        "MAP@1": ("map", 1),
+        "MAP@5": ("map", 5),
+        "MAP@10": ("map", 10),
+        "Success@5": ("hit_rate", 5),
+    },
+    "successes": {f"Success@{k}": ("hit_rate", k) for k in (10, 20, 30)},
     "tops": {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)},
 }
 """What tables and figures of several designs show, by name.
@@ -112,6 +121,21 @@ class Runtimes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HitTests:
+    """A table of McNemar's exact tests of hits against the reference arm (P2, table 4)."""
+
+    title: str
+    cutoff: int
+    rows: Sequence[str]
+    """Factors that tell the arms apart."""
+    families: Sequence[str] = ()
+    """Tests of arms with the same values of these factors are corrected together, by Benjamini and
+    Hochberg; all of them unless given."""
+    without: Mapping[str, Factor] = field(default_factory=dict)
+    """Arms with one of these factors are not tested."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
     """A part of the questions that is reported separately."""
 
@@ -151,9 +175,12 @@ class Design:
     """Only questions with gold in this domain are used."""
     compared: Sequence[Measure] = (("hit_rate", TOP_N), ("mrr", TOP_N), ("ndcg", TOP_N))
     """The measures of the paired differences."""
+    cutoffs: Sequence[int] = CUTOFFS
+    """The k at which arms are summarized and tested, of `DEEP_CUTOFFS`."""
     tables: Sequence[Layout]
     figures: Sequence[Figure]
     runtimes: Runtimes | None = None
+    hit_tests: HitTests | None = None
     notes: Sequence[str] = ()
     """Sentences on the protocol for the report."""
     questions: frozenset[str] | None = None

@@ -1,5 +1,6 @@
 """The report of an experiment: as HTML, and in short as Markdown."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -10,10 +11,10 @@ from rag_assets.columns.arrow_sql import where
 from rag_assets.evaluation.evaluation_wording import (
     ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
-    SHOWN_METRICS,
     clusters_sentence,
     difference_shown,
     flaws_markdown,
+    hit_tests_shown,
     overall_sentence,
     smoke_sentence,
     verdict,
@@ -22,13 +23,15 @@ from rag_assets.evaluation.experiment_runs import TOP_N
 from rag_assets.evaluation.flaws import SOUND
 from rag_assets.evaluation.summary import ALL_QUESTIONS, shown_domains
 from rag_assets.findings.telling import rows_of
-from rag_assets.laboratory.experiments.design import Measure
+from rag_assets.laboratory.experiments.design import Appendix, ExperimentArm, Measure
 from rag_assets.laboratory.experiments.layout import Means, pivot, plots, value_of
 from rag_assets.laboratory.experiments.results import ExperimentResult
 from rag_assets.reports import pages
 from rag_assets.reports.plots import histogram
 from rag_assets.reports.text_tables import Row, markdown_table, signed, with_interval
 
+METRICS = ("hit_rate", "recall", "mrr", "ndcg", "map")
+"""What the tables of all arms show."""
 MOST_BY_DOMAIN = 4
 """With more arms, sentences are about all questions only; the table has every group."""
 SHORT = (
@@ -36,6 +39,10 @@ SHORT = (
     *("detectable", "p adjusted", "smallest p"),
 )
 """Columns of the paired differences in the Markdown."""
+ABOUT_HIT_TESTS = (
+    "Exact, over questions; p adjusted keeps the rate of false discoveries (Benjamini and Hochberg "
+    "1995). Clusters of questions are ignored: the paired differences below take them into account."
+)
 ABOUT_AGREEMENTS = "Overlap of the lists of Q1 and Q2 (P2, table 5)"
 
 
@@ -53,7 +60,7 @@ def render(result: ExperimentResult) -> str:
         figures=list(figures(result)),
         tables=[(layout.title, *pivot(means, layout)) for layout in result.design.tables],
         runtimes=result.design.runtimes and (result.design.runtimes.title, _runtimes(result)),
-        appendices=result.appendices,
+        appendices=[*_hit_tests(result), *result.appendices],
         not_chosen=None if record.chosen else next(_of_choice(result)),
         top_n=TOP_N,
         mean=lambda arm, split: with_interval(_mean(result, arm, split=split)),
@@ -86,7 +93,7 @@ def markdown(result: ExperimentResult) -> str:
     if runtimes := result.design.runtimes:
         rows = _runtimes(result)
         lines += ["", runtimes.title, "", *markdown_table(rows)]
-    for appendix in result.appendices:
+    for appendix in [*_hit_tests(result), *result.appendices]:
         rows = list(appendix.rows)
         lines += ["", appendix.title, "", *markdown_table(rows)]
     if rows := _agreements(result):
@@ -174,6 +181,43 @@ def _runtimes(result: ExperimentResult) -> list[Row]:
                 | {f"{name} (ms)": f"{value:.1f}" for name, value in times.items()}
             )
     return rows
+
+
+def _hit_tests(result: ExperimentResult) -> Iterator[Appendix]:
+    """McNemar's tests against the reference, corrected by family; none without such arms."""
+    asked, record = result.design.hit_tests, result.record
+    if asked is None:
+        return
+    tests, means = (
+        {
+            row["retriever"]: row
+            for row in _rows(
+                rows,
+                split=record.split,
+                level=record.level,
+                domain=_domains(result)[-1],
+                metric="hit_rate",
+                cutoff=asked.cutoff,
+            )
+        }
+        for rows in (result.all_differences, result.summary)
+    )
+    families: defaultdict[tuple, list[ExperimentArm]] = defaultdict(list)
+    for arm in result.design.arms:
+        is_left_out = any(arm.factors.get(name) == each for name, each in asked.without.items())
+        if arm.name in tests and not is_left_out:
+            families[tuple(arm.factors.get(name) for name in asked.families)].append(arm)
+    rows = []
+    for arms in families.values():
+        shown = hit_tests_shown([tests[arm.name] for arm in arms])
+        rows += [
+            {name: str(arm.factors[name]) for name in asked.rows}
+            | {f"hit_rate@{asked.cutoff}": f"{value_of(means[arm.name]):.2%}", **tested}
+            for arm, tested in zip(arms, shown, strict=True)
+        ]
+    if rows:
+        title = f"{asked.title}, against {record.reference}"
+        yield Appendix(title=title, about=ABOUT_HIT_TESTS, rows=rows)
 
 
 def _of_choice(result: ExperimentResult) -> Iterator[str]:
@@ -322,8 +366,7 @@ def _all_arms(result: ExperimentResult) -> Iterator[tuple[str, list[Row]]]:
                 }
                 if found:
                     cells = {
-                        f"{metric}@{TOP_N}": with_interval(found[metric])
-                        for metric in (*SHOWN_METRICS, "map")
+                        f"{metric}@{TOP_N}": with_interval(found[metric]) for metric in METRICS
                     }
                     about = {"questions": domain, "n": found["mrr"]["questions"], "arm": name}
                     rows.append(about | cells)

@@ -43,6 +43,8 @@ JUDGMENTS_FILE = "report_judgments.parquet"
 """Beside the evaluation of the variant: what each judge said, in the schema `JUDGMENTS`."""
 AS_LISTED = "as listed"
 """Moves when prompts without a model should be taken apart otherwise."""
+REVISION = 1
+"""Moves when the same reports should have other numbers."""
 BROAD, PARTS = "one broad query", "sub-questions"
 
 
@@ -71,8 +73,11 @@ def report_retrieval(given: Given) -> Mapping[str, object]:
 
     With judges, tables 5 to 7 too, of reports that the writer of the config writes, if any.
     """
-    config, prompts = given.config, _prompts(given.experiment)
-    report, retrieval = config.answering.report, config.retrieval
+    prompts, retrieval = _prompts(given.experiment), given.config.retrieval
+    each = {"units_each": given.experiment.value("units_each", int)}
+    report = given.config.answering.report.model_copy(update=each)
+    answering = given.config.answering.model_copy(update={"report": report})
+    config = given.config.model_copy(update={"answering": answering})
     name = given.experiment.named("retriever").get("retriever", retrieval.retriever)
     comparison = _BothWays(given.store, config, prompts, retriever=name, variant=given.base)
     with comparison.opened() as (judges, writer):
@@ -85,9 +90,10 @@ def report_retrieval(given: Given) -> Mapping[str, object]:
             update={"candidates": report.broad_candidates}
         ),
         "count": len(prompts),
+        "decomposer": f"the language model {config.language_model()[0]}" if by_model else "rules",
         "appendices": comparison.appendices,
         "made_from": [
-            fingerprint([repr(prompt) for prompt in prompts], report.model_dump()),
+            fingerprint(REVISION, [repr(prompt) for prompt in prompts], report.model_dump()),
             *asked,
         ],
     }
@@ -171,7 +177,7 @@ def comparison_rows(
     broad, parts, difference = found.intervals(samples=samples)
     return [
         {
-            "mean over prompts": name,
+            "mean over prompts": _counted(found, name),
             BROAD: _shown(broad, place),
             PARTS: _shown(parts, place),
             "difference": _shown(difference, place, signed=True),
@@ -179,6 +185,12 @@ def comparison_rows(
         for name in measures
         for place in [[*found.measures].index(name)]
     ]
+
+
+def _counted(found: ReportComparison, measure: str) -> str:
+    """A measure, with the prompts that have it where others have not."""
+    count, every = found.count(measure), len(found.prompts)
+    return measure if count == every else f"{measure} ({count} of {every} prompts name any)"
 
 
 def _tables(found: ReportComparison, samples: int) -> list[Appendix]:
@@ -271,6 +283,8 @@ def _shown(intervals: Intervals, place: int, *, signed: bool = False) -> str:
         float(values[place]) for values in (intervals.means, intervals.low, intervals.high)
     )
     form = "+.3f" if signed else ".3f"
+    if isnan(mean):
+        return "-"
     return f"{mean:{form}}" if isnan(low) else f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
 

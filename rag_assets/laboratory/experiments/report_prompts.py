@@ -5,6 +5,7 @@ A file of prompts is a JSON list: `[{"id", "prompt", "language", "sections": [{"
 should be written from; a document without pages counts as a whole (`"URI": []`).
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +98,10 @@ def read_report_prompts(path: Path) -> list[ReportPrompt]:
 def measures_of(
     prompt: ReportPrompt, units: Sequence[Hit], sections: Sequence[ReportSection]
 ) -> dict[str, float]:
-    """What `units`, in the order in which they were taken, and the report from them hold."""
+    """What `units`, in the order in which they were taken, and the report from them hold.
+
+    What has nothing to be measured against, as facts of a prompt that names none, is NaN.
+    """
     return {
         **_of_pages(prompt, units),
         "expected sections found": _share(
@@ -174,4 +178,4 @@ def _places(units: Iterable[Hit]) -> frozenset[Place]:
 
 def _share(held: Iterable[bool]) -> float:
     values = list(held)
-    return sum(values) / len(values) if values else 1.0
+    return sum(values) / len(values) if values else math.nan

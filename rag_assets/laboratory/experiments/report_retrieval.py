@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_assets.answering.generation.writing import Writer
-from rag_assets.answering.reporting.cited_report import ReportSection
 from rag_assets.answering.reporting.decomposition import Decomposer, Decomposition, SubQuestion
 from rag_assets.answering.reporting.gathering import gather
-from rag_assets.answering.reporting.writing import compose, section_writer
+from rag_assets.answering.reporting.writing import ComposedSections, compose, section_writer
 from rag_assets.config import Config, RetrieverName
 from rag_assets.evaluation.intervals import Clusters, Intervals, cluster_bootstrap
 from rag_assets.laboratory.answer_evaluation.answer_items import (
@@ -48,18 +47,31 @@ class ReportComparison:
     """For each prompt both reports, for judges."""
 
     def intervals(self, *, samples: int) -> tuple[Intervals, Intervals, Intervals]:
-        """Means of the broad query, of the sub-questions, and of their paired difference."""
-        alone = Clusters(np.arange(len(self.prompts)), by="gold")
+        """Means of the broad query, of the sub-questions, and of their paired difference.
+
+        A prompt without a value does not count; where none has one, the mean is NaN.
+        """
         broad, parts, difference = (
-            cluster_bootstrap(values, alone, samples=samples)
+            _over_prompts(values, samples=samples)
             for values in (self.broad, self.decomposed, self.decomposed - self.broad)
         )
         return broad, parts, difference
 
-    def means(self, measure: str) -> tuple[float, float]:
-        """The means of one measure: of the broad query, and of the sub-questions."""
-        place = [*self.measures].index(measure)
-        return float(self.broad[:, place].mean()), float(self.decomposed[:, place].mean())
+    def count(self, measure: str) -> int:
+        """Prompts that have a value of a measure."""
+        return int((~np.isnan(self.broad[:, [*self.measures].index(measure)])).sum())
+
+
+def _over_prompts(values: np.ndarray, *, samples: int) -> Intervals:
+    """The mean of each column of `values`, (prompts, measures), over the prompts that have it."""
+    found = np.full((3, values.shape[1]), np.nan)
+    for place, column in enumerate(values.T):
+        known = column[~np.isnan(column)]
+        if known.size:
+            alone = Clusters(np.arange(known.size), by="gold")
+            one = cluster_bootstrap(known[:, None], alone, samples=samples)
+            found[:, place] = one.means[0], one.low[0], one.high[0]
+    return Intervals(*found)
 
 
 def compare_retrieval(
@@ -99,7 +111,7 @@ def compare_retrieval(
         identity = writer.model.identity if writer else ""
         return measures_of(prompt, gathered.units, composed.sections), report_item(
             prompt,
-            composed.sections,
+            composed,
             shown,
             every_source=config.source_names,
             writer_identity=identity,
@@ -129,22 +141,22 @@ def broad_query(prompt: str, *, title: str) -> Decomposition:
 
 def report_item(
     prompt: ReportPrompt,
-    sections: Sequence[ReportSection],
+    composed: ComposedSections,
     shown: Sequence[ShownText],
     *,
     every_source: frozenset[str],
     writer_identity: str,
 ) -> list[JudgedItem]:
-    """A report with what is expected of it; none without sections."""
-    if not sections:
-        return []
+    """A report with what is expected of it; one without sections says what is not covered."""
+    sections = composed.sections
     numbered = NumberedTexts.of(shown, [each for one in sections for each in one.sentences])
-    told = (f"## {one.title}\n\n{numbered.with_numbers(one.sentences)}" for one in sections)
+    told = [f"## {one.title}\n\n{numbered.with_numbers(one.sentences)}" for one in sections]
+    refused = [f"Not covered: {one.title}: {one.reason}." for one in composed.not_covered]
     parts = {
         "prompt": prompt.prompt,
         "expected": "\n".join(_expected(prompt)),
         "context": numbered.context,
-        "report": "\n\n".join(told),
+        "report": "\n\n".join(told or refused),
     }
     return [JudgedItem("report", parts, every_source, writers_of(writer_identity))]
 

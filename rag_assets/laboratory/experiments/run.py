@@ -30,7 +30,6 @@ from rag_assets.identity import fingerprint
 from rag_assets.laboratory.experiments import runs
 from rag_assets.laboratory.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
 from rag_assets.laboratory.experiments.design import (
-    CUTOFFS,
     Design,
     ExperimentError,
     Slice,
@@ -43,7 +42,7 @@ from rag_assets.laboratory.experiments.results import ExperimentResult, SliceRes
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
-REVISION = 5
+REVISION = 6
 """Raise it when the same scores should give another report."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
 
@@ -176,7 +175,9 @@ def _compared(
     split = "test" if "test" in splits else splits[0]
     criterion = config.experiments[name].criterion
     levels = [level for level in LEVELS if level in ("gold", design.level)]
-    summarized = partial(summarize, cutoffs=CUTOFFS, depth=DEPTH, samples=samples, levels=levels)
+    summarized = partial(
+        summarize, cutoffs=design.cutoffs, depth=DEPTH, samples=samples, levels=levels
+    )
     dev, _ = summarized(scores, splits=["dev"])
     chosen = choose(dev, design, criterion=criterion)
     reference = design.reference or next(iter(chosen.values()), arms[0].arm.name)
@@ -332,7 +333,7 @@ def _sliced(
     mask = pc.is_in(scores["question_id"], pa.array(sorted(one.chosen), pa.string()))
     summary, differences = summarize(
         scores.filter(mask),
-        cutoffs=CUTOFFS,
+        cutoffs=design.cutoffs,
         depth=DEPTH,
         samples=samples,
         levels=[design.level],

@@ -18,10 +18,12 @@ from rag_assets.laboratory.judges.calibration import (
     why_not,
     with_people,
 )
+from rag_assets.laboratory.judges.distributions import spread_beside_people
 from rag_assets.laboratory.judges.judged_means import scores_of
 from rag_assets.laboratory.judges.kappa import Kappa
 from rag_assets.questions.items_to_label import CHECKS, GOLD, JUDGE, ToJudge
 from rag_assets.questions.judging.labels import ItemLabel, LabelTask, sample_of
+from rag_assets.reports.text_tables import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class JudgeAgreement:
     """Of a judge of yes and no."""
     threshold: Threshold | None = None
     """Of a judge that scores, what the labels suggest."""
+    spread: Sequence[Row] = ()
+    """The share of each score, beside that of people."""
 
 
 def agreements(
@@ -155,4 +159,5 @@ def _held(
             scores, labels, task, about={name: each.about for name, each in items.items()}
         ),
         error_rates(scores, labels) if task.scale == [0, 1] else None,
+        spread=spread_beside_people(scores, labels, task),
     )

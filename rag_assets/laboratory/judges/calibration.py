@@ -13,7 +13,8 @@ labels alone do: Angelopoulos et al. 2023, Prediction-Powered Inference, with th
 tuned as in Angelopoulos, Duchi and Zrnic 2023, PPI++. However bad the judge is, the interval holds;
 a judge that knows nothing makes it as wide as that of the labels alone. Two things must be true:
 the labelled items are a random sample of all (see `labels.sample_of`), and the judge treated both
-alike. For a difference of two systems, all numbers are differences.
+alike. For a difference of two systems, all numbers are differences. No mean lies beyond the ends of
+its scale, so neither does its interval.
 """
 
 import math
@@ -24,7 +25,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rag_assets.evaluation.intervals import LEVEL, NO_WIDTH, exact_interval
+from rag_assets.evaluation.intervals import LEVEL, NO_WIDTH, Limits, exact_interval
 from rag_assets.laboratory.judges.kappa import Kappa, kappa_of
 from rag_assets.questions.judging.labels import ItemLabel, LabelTask, consensus, sample_of
 
@@ -141,6 +142,9 @@ def why_not(kappa: Kappa, *, judge: str, is_generator: bool) -> str:
             f"people gave {kappa.items - kappa.others:,} of {kappa.items:,} items the same score, "
             f"and it takes {FEWEST_OTHERS} with another one to tell: label more"
         )
+    if math.isnan(kappa.low):
+        alike = "are about one question" if kappa.clusters < 2 else f"have one score from {judge}"
+        return f"all {kappa.items:,} items {alike}: how far it agrees cannot be told"
     if not kappa.low >= LEAST_KAPPA:
         return (
             f"its kappa with people is {kappa_text(kappa)}, and the lower end must be "
@@ -239,21 +243,20 @@ def as_people_score(
 def powered(
     judged: Sequence[float | None],
     said: Sequence[float | None],
-    scale: tuple[float, float],
+    limits: Limits,
     *,
     about: np.ndarray | None = None,
 ) -> PoweredMean | None:
-    """The same of scores in their order, or of differences on a scale.
+    """The same of scores in their order, or of differences.
 
-    Where the judge failed, its own mean stands in.
-
-    That keeps the interval true, and makes it wider.
+    Where the judge failed, its own mean stands in: that keeps the interval true, and makes it
+    wider. `limits` are the ends of the scale, of differences the lowest and the highest one.
     """
     scores, labels = np.array(judged, float), np.array(said, float)
     if np.isnan(scores).all() or np.isnan(labels).all():
         return None
     filled = np.where(np.isnan(scores), np.nanmean(scores), scores)
-    found = powered_mean(filled, labels, about=about, width=scale[1] - scale[0])
+    found = powered_mean(filled, labels, about=about, limits=limits)
     return None if math.isnan(found.low) else found
 
 
@@ -274,7 +277,11 @@ def _kappa(
 
 
 def powered_mean(
-    judged: np.ndarray, labels: np.ndarray, *, about: np.ndarray | None = None, width: float = 1.0
+    judged: np.ndarray,
+    labels: np.ndarray,
+    *,
+    about: np.ndarray | None = None,
+    limits: Limits = (-math.inf, math.inf),
 ) -> PoweredMean:
     """The mean of `labels` over all items, had people labelled them all.
 
@@ -282,7 +289,7 @@ def powered_mean(
         judged: The judge's score of each item, (items,).
         labels: What people said of it, (items,); NaN where nobody did.
         about: (items,) int, from 0: the question of each; None where items are independent.
-        width: What the highest score is above the lowest.
+        limits: What no mean lies beyond.
     """
     has_label = ~np.isnan(labels)
     own, other = judged[has_label], judged[~has_label]
@@ -293,16 +300,17 @@ def powered_mean(
     corrected = said - share * own
     rest = share * float(other.mean()) if other.size else 0.0
     estimate = rest + float(corrected.mean())
-    half = math.nan
+    below = above = math.nan
     codes = np.arange(len(judged)) if about is None else about
     groups = [len(np.unique(codes[part])) for part in (has_label, ~has_label) if part.any()]
     if min(groups) > 1:
         half = _half_width(corrected, share * other, has_label, codes, freedom=min(groups) - 1)
-        half = max(half, _exact_half_width(said, width))
+        below, above = (max(half, reach) for reach in _exact_reach(said, limits))
+    estimate, low, high = np.clip([estimate, estimate - below, estimate + above], *limits).tolist()
     return PoweredMean(
         estimate=estimate,
-        low=estimate - half,
-        high=estimate + half,
+        low=low,
+        high=high,
         labels=len(said),
         judgments=len(judged),
         judged=float(judged.mean()),
@@ -340,13 +348,18 @@ def _half_width(
     return error * float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
-def _exact_half_width(said: np.ndarray, width: float) -> float:
-    """Of labels of two scores, one of them rare: half of the exact interval of its share; else 0.
+def _exact_reach(said: np.ndarray, limits: Limits) -> tuple[float, float]:
+    """How far the mean may lie below and above that of labels, one score of which is rare; else 0.
 
-    A sample without the rare score has no spread, and proves little: it may lie `width` away.
+    Of two scores that is the exact interval of their shares. A single score has no spread, and
+    proves little: the share of all items that must be like these at least is exact, and the others
+    may lie at either end of `limits`.
     """
     scores, counts = np.unique(said, return_counts=True)
     if len(scores) > 2 or (len(scores) == 2 and counts.min() >= FEW):
-        return 0.0
-    low, high = exact_interval(float(counts[0]), of=len(said))
-    return (float(scores[-1] - scores[0]) or width) * (high - low) / 2
+        return 0.0, 0.0
+    low, high = exact_interval(float(counts[-1]), of=len(said))
+    if len(scores) == 1:
+        return (1 - low) * float(scores[0] - limits[0]), (1 - low) * float(limits[1] - scores[0])
+    gap, share = float(scores[1] - scores[0]), counts[1] / len(said)
+    return gap * (share - low), gap * (high - share)

@@ -224,7 +224,9 @@ def judged_arms(
                             column, columns[0], scale, clusters, samples=samples
                         )
                         less = (_less(column, columns[0]), _less(labels, said[0]))
-                        by_people = calibration.powered(*less, scale, about=clusters.codes)
+                        width = scale[1] - scale[0]
+                        limits = (-width, width)
+                        by_people = calibration.powered(*less, limits, about=clusters.codes)
                         verdict = verdict_of(by_people, scale, refusal=people.refusal)
                         arm.differences.append(
                             JudgedMean(*about, change, people.refusal, by_people, verdict)

@@ -8,7 +8,9 @@ Scales). A disagreement on yes or no counts 1; one on a scale counts the square 
 The interval of independent items is that of Fleiss, Cohen and Everitt 1969, Large Sample Standard
 Errors of Kappa and Weighted Kappa. Where items share a question, whole questions are drawn (see
 `evaluation.intervals`). Raters who agree everywhere have no spread: the interval then says what
-share of all items must be like these at least, and lets them disagree on the others.
+share of all items must be like these at least, and lets them disagree on the others. A rater that
+gave all items one score agrees as chance does, whatever the other said: such a kappa is 0 by its
+formula and has no interval.
 """
 
 import math
@@ -41,7 +43,8 @@ class Kappa:
     estimate: float
     """NaN where both gave a single score to all items: chance alone agrees as well."""
     low: float
-    """Lower end of the 95 % interval; NaN where it cannot be told. `high` likewise."""
+    """Lower end of the 95 % interval; NaN where it cannot be told, as with a rater that gave a
+    single score. `high` likewise."""
     high: float
     items: int
     """That both rated."""
@@ -111,7 +114,9 @@ def _interval(
     estimate: float, cells: np.ndarray, weights: np.ndarray, clusters: Clusters
 ) -> tuple[float, float]:
     items = len(cells)
-    if math.isnan(estimate) or clusters.count < 2:
+    table = cells.sum(axis=0)
+    given = [np.count_nonzero(table.sum(axis=axis)) for axis in (0, 1)]
+    if min(given) < 2 or clusters.count < 2:
         return math.nan, math.nan
     if clusters.count == items and estimate < 1 - NO_WIDTH:
         width = _QUANTILE * _standard_error(estimate, cells.mean(axis=0), weights, items)

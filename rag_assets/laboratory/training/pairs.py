@@ -4,7 +4,8 @@ Gold is projected on the units of one variant, as its retrievers see them: heade
 all. Wrong units are those that the index itself takes for right (hard negatives): the best ones
 below a margin (Moreira et al. 2024, NV-Retriever), without any unit of a gold document, of another
 version of it or of bridging evidence, and without copies of what is right: right for any question
-in the same words, as a line of a file may name one answer of several.
+in the same words, as a line of a file may name one answer of several. They are of the domain of the
+right unit: a model that sees rows as wrong ones of documents learns that rows are wrong.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +23,8 @@ from rag_assets.config import Config
 from rag_assets.config.training import HARD_NEGATIVES
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, from_json
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
-from rag_assets.evaluation.questions import TRAIN, question_rows
+from rag_assets.evaluation.questions import TRAIN, question_rows, read_questions
+from rag_assets.evaluation.smoke_tests import smoke_tests
 from rag_assets.identity import chance, fingerprint
 from rag_assets.laboratory.training.leakage import (
     NEAR,
@@ -36,14 +38,15 @@ from rag_assets.laboratory.training.leakage import (
 )
 from rag_assets.process.errors import ExplainedError
 from rag_assets.retrieval.encoders import TwoModelsError
+from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 
-REVISION = 2
+REVISION = 3
 """Raise it when the same questions and units should give other pairs."""
 DEPTH = 200
-"""Units of the index among which wrong ones are looked for."""
+"""Units of each domain among which wrong ones are looked for."""
 MARGIN = 0.05
 """A wrong unit scores lower than the right one by this share of what that one scores above the last
 of the ranking. Closer ones may be right and unmarked."""
@@ -74,7 +77,8 @@ class _Learned:
 
     question_id: str
     text: str
-    is_made: bool
+    is_divided: bool
+    """Whether a program gave it its split: it is left out where it gives away another one."""
     gold: tuple[Gold, ...]
     support: tuple[Gold, ...]
 
@@ -115,7 +119,11 @@ def refresh_pairs(
             "index": complete_set.joint.data_version,
             "families": complete_set.families.data_version if complete_set.families else "none",
             "recipe": fingerprint(
-                REVISION, config.training.questions, variant, sorted(config.generated_sets)
+                REVISION,
+                config.training.questions,
+                variant,
+                sorted(config.generated_sets),
+                smoke_tests(store, config, read_questions(store)),
             ),
         },
         inputs=inputs,
@@ -160,8 +168,8 @@ class _Mining:
         train = [self._footing(each, self._best(each, ranking)) for each, ranking in found]
         tested = [self._footing(each, sorted(self._right(each))) for each in self._tested]
         leaks = {leak.question_id: leak for leak in leaks_of(train, tested)}
-        made = {each.question_id for each in self._train if each.is_made}
-        refuse(leak for leak in leaks.values() if leak.question_id not in made)
+        divided = {each.question_id for each in self._train if each.is_divided}
+        refuse(leak for leak in leaks.values() if leak.question_id not in divided)
         left_out.update(counted(leaks.values()))
         asked = [(each, ranking) for each, ranking in found if each.question_id not in leaks]
         self._read({unit for _, ranking in asked for unit in ranking})
@@ -174,10 +182,11 @@ class _Mining:
         if questions < FEWEST_QUESTIONS:
             raise PairsError(
                 f"{questions} questions of the split {TRAIN} are left to train on, and "
-                f"{FEWEST_QUESTIONS} are the least (left out: {dict(+left_out) or 'none'}). Give "
-                f"more questions the split {TRAIN} in their files, or make some: set "
-                "questions.train to the share of documents whose questions are to train on, and "
-                "run `rag-assets questions make`"
+                f"{FEWEST_QUESTIONS} are the least. {_told(+left_out)}Give questions to more "
+                f"documents and tables the split {TRAIN}: in their files, or by `train: 0.3` at "
+                "their entry of evaluation.questions, which is a share of these. Or set "
+                "questions.train: 1 and run `rag-assets questions make`, which makes some where no "
+                "measured question has its gold"
             )
         divide(rows)
         table = pa.Table.from_pylist(rows, schema=schema).sort_by("pair_id")
@@ -208,18 +217,20 @@ class _Mining:
             self._units |= {row["unit_id"]: row for row in found.to_pylist()}
 
     def _rankings(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        """The units that the index finds for each text, best first, with their cosines."""
+        """The units of each domain that are found for each text, best first, with their cosines."""
         index = open_index(self._store, self._config, self._variant, complete_set=self._set)
-        try:
-            found = index.search_many(texts, retriever="baseline", length=DEPTH)
-        except TwoModelsError as error:
-            raise PairsError(
-                f"{error}. Or name a variant with one model in training.variant"
-            ) from error
         rankings: list[dict[str, float]] = [{} for _ in texts]
-        columns = (found[name].to_pylist() for name in ("query_index", "unit_id", "score"))
-        for query, unit, score in zip(*columns, strict=True):
-            rankings[query][unit] = score
+        for domain in schemas.DOMAINS:
+            within = Filters(domain=domain)
+            try:
+                found = index.search_many(texts, retriever="baseline", length=DEPTH, filters=within)
+            except TwoModelsError as error:
+                raise PairsError(
+                    f"{error}. Or name a variant with one model in training.variant"
+                ) from error
+            columns = (found[name].to_pylist() for name in ("query_index", "unit_id", "score"))
+            for query, unit, score in zip(*columns, strict=True):
+                rankings[query][unit] = score
         return rankings
 
     def _best(self, asked: _Learned, ranking: Mapping[str, float]) -> list[str]:
@@ -233,12 +244,15 @@ class _Mining:
         return sorted(best, key=order)[:MOST_POSITIVES]
 
     def _pairs(self, asked: _Learned, ranking: Mapping[str, float]) -> Iterator[dict[str, object]]:
-        """The pairs of a question, with wrong units below the margin."""
-        last = min(ranking.values(), default=0.0)
+        """The pairs of a question, with wrong units of the same domain below the margin."""
         best = self._best(asked, ranking)
-        wrong = list(self._wrong(asked, ranking)) if best else []
+        every = list(self._wrong(asked, ranking)) if best else []
         for unit in best:
+            domain = self._units[unit]["domain"]
+            own = [each for each in ranking if self._units[each]["domain"] == domain]
+            last = min((ranking[each] for each in own), default=0.0)
             limit = last + (1 - MARGIN) * (ranking.get(unit, last) - last)
+            wrong = [each for each in every if self._units[each]["domain"] == domain]
             below = [each for each in wrong if ranking[each] < limit]
             # where the right one ranks below all others, the last of them are the safest
             negatives = (below or wrong[::-1])[:HARD_NEGATIVES]
@@ -246,7 +260,7 @@ class _Mining:
                 "pair_id": fingerprint(asked.question_id, unit)[:32],
                 "question_id": asked.question_id,
                 "question": asked.text,
-                "domain": self._units[unit]["domain"],
+                "domain": domain,
                 "unit_id": unit,
                 "text": self._units[unit]["text"],
                 "negative_ids": negatives,
@@ -314,18 +328,26 @@ class _Mining:
 
 
 def _questions(store: Store, config: Config) -> tuple[list[_Learned], list[_Learned]]:
-    """The questions to train on, and all that something is measured with."""
+    """The questions to train on, and those that decide something."""
     made, wanted = config.generated_sets, config.training.questions
+    divided = {each.name for each in config.question_files if each.train} | made
+    decide_nothing = smoke_tests(store, config, read_questions(store))
     train, tested = [], []
     for row in question_rows(store).sort_by("question_id").to_pylist():
-        is_made = row["question_set"] in made
+        is_made, is_divided = (row["question_set"] in each for each in (made, divided))
         gold, support = from_json(row["gold"]), from_json(row["support"])
-        asked = _Learned(row["question_id"], row["question"], is_made, gold, support)
+        asked = _Learned(row["question_id"], row["question"], is_divided, gold, support)
         if row["split"] != TRAIN:
-            tested.append(asked)
+            tested += [asked] * (row["question_set"] not in decide_nothing)
         elif wanted in ("both", "made" if is_made else "people"):
             train.append(asked)
     return train, tested
+
+
+def _told(left_out: Mapping[str, int]) -> str:
+    """A sentence on the questions that were left out; empty if none was."""
+    counted = "; ".join(f"{count:,} ({why})" for why, count in sorted(left_out.items()))
+    return f"Left out: {counted}. " if counted else ""
 
 
 def _place(unit: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -32,6 +33,8 @@ STARTED = "started.json"
 """What the validation part gave before the first step."""
 PATIENCE = 3
 """Validations without a gain after which training ends."""
+MOST_TIMES = 6
+"""A pair of a rare domain is learned from at most so often in an epoch."""
 MOST_STEPS_BETWEEN = 250
 """Steps after which there is a validation and a checkpoint, however long an epoch is."""
 WARM_UP = 0.1
@@ -195,7 +198,7 @@ def schedule_of(recipe: LearningSchedule) -> dict[str, Any]:
 
 
 def parts_of(pairs: pa.Table, *, what: str = "pairs") -> tuple[pa.Table, pa.Table]:
-    """The pairs to train on, and those to validate with; an error calls them `what`.
+    """The pairs to train on (`balanced`), and those to validate with; an error calls them `what`.
 
     Raises:
         ValueError: There are none of one kind.
@@ -208,7 +211,28 @@ def parts_of(pairs: pa.Table, *, what: str = "pairs") -> tuple[pa.Table, pa.Tabl
             f"{what} to train on and for validation are needed, and there are {len(training):,} "
             f"and {len(validation):,}: more questions are needed"
         )
-    return training, validation
+    return balanced(training), validation
+
+
+def balanced(pairs: pa.Table) -> pa.Table:
+    """The pairs, those of the rarer domain again until both count alike, at most `MOST_TIMES`.
+
+    What is trained on wins over what is not: of questions that are to documents in 85 of 100, a
+    model learns to rank documents first. A table without the column domain stays as it is.
+    """
+    if "domain" not in pairs.column_names:
+        return pairs
+    places: dict[str, list[int]] = {}
+    for place, domain in enumerate(pairs["domain"].to_pylist()):
+        places.setdefault(domain, []).append(place)
+    most = max(map(len, places.values()), default=0)
+    return pairs.take(
+        [
+            place
+            for own in places.values()
+            for place in islice(cycle(own), min(most, MOST_TIMES * len(own)))
+        ]
+    )
 
 
 def _last_checkpoint(folder: Path) -> Path | None:

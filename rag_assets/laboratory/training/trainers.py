@@ -21,7 +21,7 @@ from rag_assets.laboratory.training.weights import Trained, trained
 from rag_assets.models.weights import weights_of
 from rag_assets.store import Store
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same pairs, recipe and start should give other weights."""
 TRAINABLE = ("sentence_transformers", "flag_embedding")
 """Backends whose weights are here, and learn."""

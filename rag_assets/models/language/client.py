@@ -20,7 +20,7 @@ from rag_assets.models.language import kept_calls
 from rag_assets.models.language.calls import Completion, Request
 from rag_assets.models.language.chat_server import ChatServer, failed
 from rag_assets.models.language.kept_calls import Call, CallsFile
-from rag_assets.models.language.spending import Budget, Spending
+from rag_assets.models.language.spending import Budget, spending_of
 
 if TYPE_CHECKING:
     from rag_assets.workers import Json
@@ -79,7 +79,7 @@ class LanguageModelClient:
         self.name = name
         self.settings = settings
         self.context_tokens = settings.context_tokens
-        self.spending = Spending(settings.price.currency if settings.price else "")
+        self.spending = spending_of(name, settings.price.currency if settings.price else "")
         """What the calls of this run used."""
         self._server = ChatServer(name, settings, address=address, patience=patience)
         self._identity = identity

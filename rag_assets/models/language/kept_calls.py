@@ -27,6 +27,8 @@ FOLDER = "language_models"
 FILE = "calls.sqlite"
 ROWS_AT_ONCE = 1_000
 IDS_AT_ONCE = 500
+RECENT = 200
+"""The calls that tell what one takes."""
 
 logger = logging.getLogger(__name__)
 
@@ -162,6 +164,19 @@ def last_identity(file: CallsFile, *, server: str, model: str) -> str | None:
     asked = "SELECT identity FROM identities WHERE server = ? AND model = ?"
     row = _tried(file, lambda: _one(file, asked, [server, model]))
     return row[0] if row else None
+
+
+def usual_tokens(file: CallsFile, identity: str) -> tuple[int, int] | None:
+    """The mean of what the last calls of a model read and wrote; None if there are none."""
+    if not file.exists:
+        return None
+    asked = (
+        "SELECT avg(prompt_tokens), avg(completion_tokens) FROM (SELECT prompt_tokens, "
+        "completion_tokens FROM calls WHERE identity = ? AND outcome = 'done' "
+        f"ORDER BY kept_at DESC LIMIT {RECENT})"
+    )
+    row = _tried(file, lambda: _one(file, asked, [identity]))
+    return None if row is None or row[0] is None else (round(row[0]), round(row[1]))
 
 
 def older_than(file: CallsFile, oldest: datetime) -> list[str]:

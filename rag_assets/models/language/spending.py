@@ -39,10 +39,14 @@ class Spending:
     cost: float = 0.0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     """How many calls, kept ones included, had which outcome."""
+    within: "Spending | None" = None
+    """The sums of a command, which these are a part of: see `noted`."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def add(self, completion: Completion, *, was_sent: bool) -> None:
         """Count a call."""
+        if self.within is not None:
+            self.within.add(completion, was_sent=was_sent)
         with self._lock:
             self.outcomes[completion.outcome] += 1
             self.kept += completion.is_kept
@@ -71,6 +75,27 @@ class Spending:
             found[f"cost [{self.currency}]"] = round(self.cost, 6)
         failed = {name: count for name, count in self.outcomes.items() if name != "done"}
         return found | {f"calls {name}": count for name, count in sorted(failed.items())}
+
+
+_NOTED: list[dict[str, Spending]] = []
+"""What commands note that run in this process: one, as a rule."""
+
+
+@contextmanager
+def noted() -> Generator[Mapping[str, Spending]]:
+    """What all language models that are opened inside use, by their name in the config."""
+    found: dict[str, Spending] = {}
+    _NOTED.append(found)
+    try:
+        yield found
+    finally:
+        _NOTED.pop()
+
+
+def spending_of(name: str, currency: str) -> Spending:
+    """The sums of a model that is opened now, counted into those of the command."""
+    within = _NOTED[-1].setdefault(name, Spending(currency)) if _NOTED else None
+    return Spending(currency, within=within)
 
 
 class Budget:

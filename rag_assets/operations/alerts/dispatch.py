@@ -12,11 +12,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_assets.answering.record.notices import Notices
 from rag_assets.config import Config, MessageChannel, ProblemKind, redacted
 from rag_assets.findings.finding import Finding
 from rag_assets.operations.alerts import channels
 from rag_assets.operations.alerts.channels import Delivery, Signal
-from rag_assets.operations.alerts.messages import message_of, trial_message
+from rag_assets.operations.alerts.messages import message_of, message_of_notices, trial_message
 from rag_assets.operations.alerts.record import (
     RUN_KINDS,
     AlertRecord,
@@ -95,7 +96,33 @@ class Teller:
             if record != before:
                 self._file.write(record)
             if due := [one for one in self._channels if _is_due(self._of(one, record))]:
-                self._file.write(self._delivered(record, due))
+                record = self._delivered(record, due)
+                self._file.write(record)
+            self._tell_notices(record)
+
+    def _tell_notices(self, record: AlertRecord) -> None:
+        """Tell of answers that changed those channels that are for who asked.
+
+        A message that is killed on its way is sent once more; the ids in it are the same.
+        """
+        notices = Notices.of(Store.of(self._config))
+        for channel in filter(lambda each: each.notices, self._channels):
+            told = self._of(channel, record)
+            users = None if "*" in channel.notices else channel.notices
+            waiting = notices.found(users=users, unseen=True, channel=channel.name)
+            while waiting and not _is_left(told):
+                message, count = message_of_notices(waiting, names=self._config.dagster)
+                delivery = channels.deliver(message, channel)
+                said = f"{channel.name}: {message.title}"
+                if not delivery.accepted:
+                    self._log(f"alerts: {said}: tried again later: {delivery.answer}")
+                    told = _after_failure(told, delivery)
+                    record = replace(record, channels={**record.channels, channel.name: told})
+                    self._file.write(record)
+                    break
+                notices.mark_told(waiting[:count], channel.name)
+                self._log(f"alerts: {said}")
+                waiting = waiting[count:]
 
     def nightly_began(self, run_id: str) -> None:
         """Call the pings that want to know when a refresh begins."""
@@ -349,9 +376,13 @@ def _with(news: Iterable[Change], channel: MessageChannel, told: ChannelRecord) 
 
 def _is_due(told: ChannelRecord) -> bool:
     """Whether something waits, and a channel that gave no answer was left in peace for a while."""
+    return bool(told.waiting) and not _is_left(told)
+
+
+def _is_left(told: ChannelRecord) -> bool:
+    """Whether a channel that gave no answer is left in peace for a while."""
     now = datetime.now(UTC)
-    is_left = told.again_at is not None and now < told.again_at <= now + LONGEST_WAIT
-    return bool(told.waiting) and not is_left
+    return told.again_at is not None and now < told.again_at <= now + LONGEST_WAIT
 
 
 def _after_failure(told: ChannelRecord, delivery: Delivery) -> ChannelRecord:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag_assets.answering.record.notices import Notice
 from rag_assets.config import Naming, redacted
 from rag_assets.findings import telling
 from rag_assets.findings.finding import Finding
@@ -74,6 +75,40 @@ def message_of(
             "resolved": [record_of(one, ui_url, names) for one in changes if one.ended is not None],
             **names.tags,
         },
+    )
+
+
+def message_of_notices(
+    notices: Sequence[Notice], *, names: Naming = WITHOUT_PREFIX
+) -> tuple[AlertMessage, int]:
+    """One message that tells the first of `notices`, and how many of them fit into it."""
+    entries = list(_fitting(map(_notice_entry, notices[:MOST_SHOWN])))[: len(notices)]
+    told = notices[: len(entries)]
+    count = "1 answer has" if len(told) == 1 else f"{len(told):,} answers have"
+    index = f"rag_assets {names.key_prefix or ''}".rstrip()
+    return AlertMessage(
+        title=f"{index} on {socket.gethostname()}: {count} changed since",
+        entries=entries,
+        record={
+            "host": socket.gethostname(),
+            "notices": [
+                {
+                    "answer_id": each.before.answer_id,
+                    "content": each.content,
+                    "user": each.before.context.user,
+                    "lines": each.lines,
+                }
+                for each in told
+            ],
+            **names.tags,
+        },
+    ), len(told)
+
+
+def _notice_entry(notice: Notice) -> MessagePart:
+    heading, *lines = notice.lines
+    return MessagePart(
+        _shortened(heading, LONGEST_HEADING), [_shortened(line) for line in lines[:MOST_LINES]]
     )
 
 

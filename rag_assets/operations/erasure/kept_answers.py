@@ -181,7 +181,7 @@ def _erase(store: Store, answer_ids: Sequence[str]) -> None:
     file = answers_of(store)
     if file.exists:
         with file.writing() as connection:
-            delete(connection, answer_ids)
+            answer_ids = sorted(delete(connection, answer_ids))
         file.shrink()
         file.close()
     for generation in erasure.generations_of(store, ANSWERS_TABLE):
@@ -208,6 +208,9 @@ def _in_file(
         named = connection.execute("SELECT answer_id, unit_id FROM units")
         while part := named.fetchmany(ROWS_AT_ONCE):
             yield from (answer_id for answer_id, unit in part if unit in units)
+        for answer_id, touched in connection.execute("SELECT answer_id, touched FROM notices"):
+            if traces.are_in(touched) or any(name in touched for name in names):
+                yield answer_id
         rows = connection.execute(f"SELECT answer_id, {', '.join(SEARCHED)} FROM answers")
         while part := rows.fetchmany(ROWS_AT_ONCE):
             for answer_id, *texts in part:

@@ -8,7 +8,7 @@ with their ids in `purges/`. Running it again finishes the rest.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -182,23 +182,51 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     elements = [each for each in tables if each.startswith(schemas.ELEMENTS_PREFIX)]
     others = [each for each in tables if each not in (*pinned, *elements)]
     others = [each for each in others if not name_of(each).startswith("rows__")]
+    _erase_training_pairs(store, plan)  # while tables say whose units they quote
     _erase_pinned(state, plan, pinned)
     _erase_from(store, others, documents, log=log)
     _erase_entries(store, plan)
     _erase_questions(store, plan)
-    _erase_training_pairs(store)
     _erase_from(store, elements, documents, log=log)
     _erase_descriptions(store)
 
 
-def _erase_training_pairs(store: Store) -> None:
-    """All of them, as a pair does not say which documents it quotes: the next training mines anew.
+def _erase_training_pairs(store: Store, plan: PurgePlan) -> None:
+    """Those that may quote the documents: the next training makes them anew.
 
-    Nothing else is made from them but weights, which are named in the answer.
+    A pair stays where each of its units is known to be of others, its question is none of those
+    that are erased, and it has no trace. Nothing else is made from pairs but weights, which are
+    named in the answer.
     """
+    gone = {each for ids in plan.questions.values() for each in ids}
     for generation in generations_of(store, schemas.TRAINING_PAIRS_TABLE):
-        keys = store.read(generation, columns=["pair_id"])["pair_id"].to_pylist()
+        pairs = store.read(generation).to_pylist()
+        named = [{each["unit_id"], *each["negative_ids"]} for each in pairs]
+        others = _units_of_others(store, set().union(*named), documents=plan.document_ids)
+        keys = [
+            each["pair_id"]
+            for each, units in zip(pairs, named, strict=True)
+            if each["question_id"] in gone
+            or not units <= others
+            or plan.traces.are_in(
+                each["question"], each["text"], *each["negatives"], with_words=True
+            )
+        ]
         _erase(store, generation, column="pair_id", keys=keys)
+
+
+def _units_of_others(
+    store: Store, units: Collection[str], *, documents: Collection[str]
+) -> set[str]:
+    """Those of `units` that a table has as units of other documents than these, or as rows."""
+    found: set[str] = set()
+    for generation in erasure.document_tables(store):
+        if UNIT in store.schema(generation).names:
+            rows = store.read_keys(
+                generation, column=UNIT, keys=sorted(units), columns=[UNIT, DOCUMENT]
+            )
+            found.update(row[UNIT] for row in rows.to_pylist() if row[DOCUMENT] not in documents)
+    return found
 
 
 def _erase_pinned(state: PurgeContext, plan: PurgePlan, tables: Sequence[str]) -> None:

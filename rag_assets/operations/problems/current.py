@@ -41,7 +41,7 @@ BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 LEAST_SHARE_FREE = 0.05
 """A disk with less room than this share of it, and than `LEAST_FREE`, is full."""
-SERVING_INDEX = "serving_index"
+SERVING_INDEX, RECALL_NOTICES = "serving_index", "recall_notices"
 """The asset that moves the serving pointer."""
 
 

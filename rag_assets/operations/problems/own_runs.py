@@ -17,7 +17,7 @@ from rag_assets.config.naming import (
     ROLLBACK_JOB,
 )
 from rag_assets.graph import STEPS
-from rag_assets.operations.problems.current import SERVING_INDEX
+from rag_assets.operations.problems.current import RECALL_NOTICES, SERVING_INDEX
 from rag_assets.sources.steps import EXPORTS
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ ASSETS = frozenset(
         EXPORTS,
         EXPERIMENTS,
         SERVING_INDEX,
+        RECALL_NOTICES,
         "retrieval_evaluation",
         "answer_evaluation",
         "retriever_weights",

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 from rag_assets.config import Config
 from rag_assets.serving.answer_text import answer_text
 from rag_assets.serving.conversations import kept_answer, turns_in, turns_of
+from rag_assets.serving.language_model_costs import (
+    added,
+    of_answers,
+    of_searches,
+    say_expected,
+)
 from rag_assets.serving.replies import Reply, project_of, say
 from rag_assets.serving.searching import (
     STDIN,
@@ -96,6 +102,9 @@ def _answers(
     answers = []
     with open_assistant(config, options.variant, writer=options.writer) as assistant:
         check_names(assistant, filters)
+        searched = options.retriever or config.retrieval.retriever
+        calls = of_answers(config, len(questions), writer=options.writer)
+        say_expected(config, added(calls, of_searches(config, [searched], len(questions))))
         for question in questions:
             answer = assistant.ask(
                 question, said=said, filters=filters, retriever=options.retriever, log=say

@@ -10,6 +10,7 @@ from rag_assets.config import Config
 from rag_assets.findings.telling import lines_of, record_of
 from rag_assets.reports.text_tables import table
 from rag_assets.serving.evaluation_text import choice, scores
+from rag_assets.serving.language_model_costs import of_searches, say_expected
 from rag_assets.serving.replies import (
     OK,
     PARTLY,
@@ -113,7 +114,7 @@ def _evaluated(
 ) -> "EvaluationResult":
     """The evaluation of the file of `options`, or of the imported questions without one."""
     from rag_assets.evaluation.evaluate import compared, evaluate_file, evaluate_variant
-    from rag_assets.evaluation.questions import refresh_questions
+    from rag_assets.evaluation.questions import read_questions, refresh_questions
     from rag_assets.table_lookup.arm import arms_of
 
     arms = arms_of(store, config)
@@ -128,6 +129,8 @@ def _evaluated(
             log=say,
         )
     refresh_questions(store, config, log=say)
+    count = len(read_questions(store))
+    say_expected(config, of_searches(config, compared(config), count))
     result = evaluate_variant(store, config, variant=variant, arms=arms, log=say)
     if result is None:
         raise CommandError(NO_QUESTIONS)

@@ -10,6 +10,7 @@ from rag_assets.config import Config
 from rag_assets.config.questions import KNOWN_ITEMS
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import disk_errors, job_runs, question_labels, refresh_run
+from rag_assets.serving.language_model_costs import say_expected
 from rag_assets.serving.replies import OK, PARTLY, Reply, UsageError, project_of
 from rag_assets.store import Store
 
@@ -64,6 +65,9 @@ def _made(config: Config) -> Reply:
     from rag_assets.questions.assets import JOB
     from rag_assets.schemas import GENERATED_QUESTIONS_TABLE
 
+    if model := config.questions.model:
+        # Each window is read twice: to ask, and to see whether it alone answers.
+        say_expected(config, {model: (0, 2 * config.questions.from_documents)})
     with refresh_run.alone(config) as store:
         job_runs.execute_all(config, JOB)
     failed = quarantined(store, GENERATED_QUESTIONS_TABLE)

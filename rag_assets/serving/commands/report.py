@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
+from rag_assets.serving.language_model_costs import of_answers, say_expected
 from rag_assets.serving.replies import Reply, UsageError, project_of, say, write_file
 from rag_assets.serving.searching import add_search_options, check_names, filters_of, prompt_of
 
@@ -65,6 +66,7 @@ def _written(
     filters = filters_of(options)
     with open_assistant(config, options.variant, writer=options.writer) as assistant:
         check_names(assistant, filters)
+        say_expected(config, of_answers(config, 1, writer=options.writer, reports=True))
         report = assistant.report(
             prompt, filters=filters, retriever=options.retriever, progress=say
         )

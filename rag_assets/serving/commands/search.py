@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rag_assets.findings.telling import MOST_SHOWN, more
 from rag_assets.identity import SHOWN_START
 from rag_assets.reports.text_tables import table
+from rag_assets.serving.language_model_costs import of_searches, say_expected
 from rag_assets.serving.replies import CommandError, Json, Reply, positive, project_of
 from rag_assets.serving.searching import (
     STDIN,
@@ -65,6 +66,8 @@ def run(options: argparse.Namespace) -> Reply:
     check_names(assistant, filters)
     if options.count:
         return _counted(queries, assistant, filters)
+    searched = options.retriever or config.retrieval.retriever
+    say_expected(config, of_searches(config, [searched], len(queries)))
     found = [
         assistant.search(query, retriever=options.retriever, top_k=options.top_k, filters=filters)
         for query in queries

@@ -11,6 +11,7 @@ from rag_assets.answering.checks.verifying import SentenceVerdict
 from rag_assets.answering.record.differing import AnswerDifference
 from rag_assets.answering.record.feedback import Feedback, FeedbackKind
 from rag_assets.answering.record.listing import ListedAnswer
+from rag_assets.answering.record.notices import Notice
 from rag_assets.answering.record.staleness import TouchedSentence
 from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.citations.values import Value
@@ -18,6 +19,7 @@ from rag_assets.config import Versions
 from rag_assets.documents.families.shown import DocumentMember
 from rag_assets.operations.explain.explaining import UnitLineage
 from rag_assets.serving.document_status import DocumentStatus
+from rag_assets.store.serving_pointer import ServingPointer
 from rag_assets.table_lookup.looking_up import LookedUp
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, plan_from_json
 
@@ -456,6 +458,70 @@ class KeptReply(HistoryEntry):
     tables_gone: list[str]
     """The missing tables, without which it cannot be run again as it was."""
     feedback: list[Feedback]
+
+
+class NoticesQuery(Body):
+    """Which of your notices are wanted."""
+
+    limit: int = Field(20, ge=1, le=MOST_OF_A_PAGE)
+    seen: bool = False
+    """Also those that were seen."""
+
+
+class NoticeReply(ReplyBody):
+    """One of your answers that is another one now, because its sources changed."""
+
+    answer_id: str
+    question: str
+    asked_at: datetime
+    made_at: datetime
+    seen_at: datetime | None
+    number: int
+    """The number of the index with which the change began to serve."""
+    rolled_back: bool
+    """Whether what serves is from before the change again."""
+    touched: Sequence[TouchedSentence]
+    """The sentences whose sources changed, each with why."""
+    before: Answer
+    now: Answer | None
+    """What is answered now; null where it was not asked again."""
+    difference: AnswerDifference | None
+
+    @classmethod
+    def of(cls, notice: Notice, pointer: ServingPointer | None) -> "NoticeReply":
+        """`notice` as a reply has it."""
+        return cls(
+            answer_id=notice.before.answer_id,
+            question=notice.before.answer.question,
+            asked_at=notice.before.kept_at,
+            made_at=notice.made_at,
+            seen_at=notice.seen_at,
+            number=notice.number,
+            rolled_back=notice.is_rolled_back(pointer),
+            touched=notice.touched,
+            before=notice.before.answer,
+            now=notice.after.answer if notice.after else None,
+            difference=notice.difference,
+        )
+
+
+class NoticesReply(ReplyBody):
+    """Your notices, the newest first."""
+
+    notices: list[NoticeReply]
+
+
+class SeenBody(Body):
+    """Notices that you have looked at."""
+
+    answer_ids: list[AnswerId] = Field(min_length=1, max_length=MOST_OF_A_PAGE)
+
+
+class WatchBody(Body):
+    """When a change of an answer is told."""
+
+    tolerance: float | None = Field(None, ge=0, le=10)
+    """The share of its number by which another one may differ untold; null: any change is told."""
 
 
 class ReplayBody(Body):

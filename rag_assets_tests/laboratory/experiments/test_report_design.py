@@ -62,6 +62,7 @@ def test_the_report_shows_the_tables_of_the_paper(home):
     assert "1.000" in row
     assert "+0.000" in row
     assert "| sub-questions | none | 1 to 3, mean 2.0 |" in text
+    assert "| facts found (1 of 2 prompts name any) |" in text, "the other one names none"
 
 
 def test_it_is_found_again_until_a_prompt_changes(home, monkeypatch, capsys):
@@ -112,7 +113,9 @@ def test_judges_add_the_tables_of_scores(home, monkeypatch, capsys):
     assert "P4, table 7" in text
     sent = [body["messages"][-1]["content"] for body in server.requests]
     assert all("Fact: AlMg3 bears salt." in each for each in sent if "salt spray" in each)
-    assert all("[1]" in each.rpartition("<report-")[2] for each in sent)
+    reports = [each.rpartition("<report-")[2] for each in sent]
+    assert all("[1]" in each or "\nNot covered: " in each for each in reports)
+    assert any("\nNot covered: " in each for each in reports), "that is a text, and is judged"
     [overall] = [line for line in text.splitlines() if line.startswith("| j | overall |")]
     assert "failed 1" in overall
     kept = pq.read_table(folder_of(Store.of(config), "default") / "report_judgments.parquet")

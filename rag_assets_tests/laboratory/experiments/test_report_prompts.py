@@ -75,6 +75,13 @@ def test_a_report_of_nothing_scores_nothing(prompt):
     assert {value for name, value in found.items() if not name.startswith("reci")} == {0}
 
 
+def test_facts_of_a_prompt_that_names_none_are_not_measured(prompt):
+    bare = replace(prompt, sections=[replace(each, facts=[]) for each in prompt.sections])
+    found = measures_of(bare, [FIRST], [section(FIRST)])
+    assert math.isnan(found["facts found"])
+    assert math.isnan(found["facts told"])
+
+
 @pytest.mark.parametrize(
     ("text", "held"),
     [

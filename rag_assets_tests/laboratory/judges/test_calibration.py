@@ -21,7 +21,7 @@ from rag_assets.laboratory.judges.kappa import Kappa
 from rag_assets.questions.judging.labels import ItemLabel, task_of
 
 SUPPORT, CORRECT = task_of("sentence"), task_of("answer_scores/correctness")
-SCALE = (1, 5)
+SCALE, CHANGES = (1, 5), (-4, 4)
 
 
 def labels(said, *, task=SUPPORT, labeller="anna"):
@@ -98,6 +98,15 @@ def test_what_a_judge_failed_at_counts_as_wrong():
 
     assert found.agreed == pytest.approx(0.8, abs=0.01)
     assert why_not(found, judge="j", is_generator=False)
+
+
+def test_a_judge_that_says_one_thing_of_everything_is_refused_in_words():
+    said = people(200)
+    found = with_people(dict.fromkeys(said, 1.0), labels(said), SUPPORT)
+
+    why = why_not(found, judge="strict", is_generator=False)
+
+    assert why == "all 200 items have one score from strict: how far it agrees cannot be told"
 
 
 def test_how_many_labels_a_judge_needs():
@@ -188,6 +197,16 @@ def test_a_few_equal_labels_on_a_scale_prove_little():
     assert found.high - found.low > 2
 
 
+def test_no_interval_leaves_the_scale():
+    apart = powered([3.0, 4, 5, 3, 4, 5], [5.0, 3, None, None, None, None], SCALE)
+    assert (apart.low, apart.high) == SCALE
+    change = powered([2.0, -1, 1, 0], [2.0, -1, None, None], CHANGES)
+    assert (change.low, change.high) == CHANGES
+    best = powered([5.0] * 40, [*[5.0] * 20, *[None] * 20], SCALE)
+    assert best.high == 5
+    assert best.low < 4.5, "the others may have the lowest score"
+
+
 @pytest.mark.parametrize(
     ("shift", "expected"), [(0.0, "PASS"), (0.5, "PASS"), (-0.8, "FAIL"), (-0.2, "HOLD")]
 )
@@ -196,7 +215,7 @@ def test_a_candidate_is_judged_by_what_people_would_score(shift, expected):
     difference = powered(
         np.subtract(second[0], first[0]).tolist(),
         [None if a is None else a - b for a, b in zip(second[1], first[1], strict=True)],
-        SCALE,
+        CHANGES,
     )
 
     assert verdict_of(difference, (1, 5), refusal="") == expected

@@ -77,5 +77,15 @@ def test_one_answer_to_everything_tells_nothing():
     assert (found.agreed, found.others) == (1, 0)
 
 
+@pytest.mark.parametrize("about", [(), [str(place // 2) for place in range(40)]])
+def test_a_rater_that_says_one_thing_of_everything_has_no_interval(about):
+    varied, constant = [1, 2, 4, 5] * 10, [3] * 40
+    for first, second in ((constant, varied), (varied, constant)):
+        found = kappa_of(first, second, scale=SCALE, is_ordered=True, about=about)
+        assert found.estimate == pytest.approx(0)
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
+
+
 def test_without_items_nothing_is_known():
     assert kappa_of([], [], scale=["no", "yes"], is_ordered=False).items == 0

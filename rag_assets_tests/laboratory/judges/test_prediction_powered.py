@@ -97,7 +97,7 @@ def test_many_judgments_make_the_interval_narrower_unless_the_judge_knows_nothin
 def test_labels_without_a_rare_score_prove_little():
     labels = np.array([1.0] * 20 + [np.nan] * 80)
 
-    found = powered_mean(np.ones(100), labels)
+    found = powered_mean(np.ones(100), labels, limits=(0, 1))
 
     assert found.estimate == 1
     assert found.low < 0.95

@@ -2,7 +2,13 @@
 
 import pytest
 
-from rag_assets.laboratory.training.leakage import Footing, LeakageError, leaks_of, refuse
+from rag_assets.laboratory.training.leakage import (
+    Footing,
+    LeakageError,
+    counted,
+    leaks_of,
+    refuse,
+)
 
 TEXT = "The brass from Arvika is rolled at three hundred degrees and leaves the mill in the evening"
 
@@ -57,3 +63,10 @@ def test_a_short_text_within_a_long_one_is_no_leak():
 def test_questions_that_share_nothing_are_left_alone():
     train = asked("a", places=["files/a.md"], texts=["Who runs the mill?"])
     assert not found(train, asked("b", places=["files/b.md"], texts=[TEXT]))
+
+
+def test_what_is_left_out_is_counted_in_words():
+    train = [asked("a", places=["files/a.md"]), asked("b", places=["files/b.md"])]
+    tested = [asked("c", places=["files/a.md"]), asked("d", places=["files/b.md"])]
+    leaks = leaks_of(train, tested)
+    assert counted(leaks) == {"it and a measured question have gold in one place": 2}

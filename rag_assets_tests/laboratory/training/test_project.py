@@ -7,15 +7,18 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets import schemas
 from rag_assets.config import EmbeddingModel, QuestionSet
 from rag_assets.config.training import newest_weights
 from rag_assets.evaluation.questions import parse, read_questions, refresh_questions
+from rag_assets.laboratory.training import pairs
 from rag_assets.laboratory.training.leakage import LeakageError
 from rag_assets.laboratory.training.pairs import PairsError, refresh_pairs
 from rag_assets.laboratory.training.trainers import TrainingError, read_pairs, retriever_weights
 from rag_assets.serving.cli import main
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import set_of_recipe
+from rag_assets_testing import small_project
 from rag_assets_tests.laboratory.training import project
 
 START = [
@@ -163,8 +166,59 @@ def test_a_former_version_in_the_other_split_is_refused(config, asked, monkeypat
 
 
 def test_too_few_questions_are_told_with_what_to_do(asked):
-    with pytest.raises(PairsError, match=r"3 questions of the split train .*questions\.train"):
-        asked([*project.questions()[:3], *project.questions()[project.TRAIN :]])
+    questions = [*project.questions()[:3], *project.questions()[project.TRAIN :]]
+    questions[-1]["gold"] = [f"doc:{project.facts()[5][0]}"]
+    with pytest.raises(PairsError) as told:
+        asked(questions)
+    assert "3 questions of the split train are left to train on, and 20 are" in str(told.value)
+    assert "`train: 0.3` at their entry of evaluation.questions" in str(told.value)
+    assert "{" not in str(told.value), "people read it"
+
+
+@pytest.mark.usefixtures("asked")
+def test_made_questions_that_decide_nothing_stand_in_no_ones_way(config):
+    """A smoke test measures nothing that counts: a person's question may share its document."""
+    questions = project.questions()
+    made = [{**one, "id": f"made-{one['id']}", "split": "test"} for one in questions[:3]]
+    folder = config.evaluation.questions[0].path.parent
+    (folder / "made.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in made), "utf-8")
+    sets = [
+        *config.evaluation.questions,
+        QuestionSet(name="made", path=folder / "made.jsonl", generated=True),
+    ]
+    evaluation = config.evaluation.model_copy(update={"questions": sets})
+    with_made = config.model_copy(update={"evaluation": evaluation})
+    store = Store.of(config)
+    refresh_questions(store, with_made, log=print)
+    _, left_out = refresh_pairs(store, with_made, log=print)
+
+    assert not left_out
+    assert store.count(schemas.TRAINING_PAIRS_TABLE) == project.TRAIN
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_a_program_divided_is_left_out_where_it_gives_others_away(write, config):
+    """Nobody chose the split of these lines, so that nobody has to mend it."""
+    questions = [{**one, "split": "dev"} for one in project.questions()]
+    questions[-1]["gold"] = questions[0]["gold"] + questions[-1]["gold"]
+    [own] = config.evaluation.questions
+    write(asked=questions)
+    evaluation = config.evaluation.model_copy(
+        update={"questions": [own.model_copy(update={"train": 0.8})]}
+    )
+    divided = config.model_copy(update={"evaluation": evaluation})
+    store = Store.of(config)
+    refresh_questions(store, divided, log=print)
+    _, left_out = refresh_pairs(store, divided, log=print)
+
+    measured = {one.id for one in read_questions(store)}
+    assert measured
+    learned = {
+        name.removeprefix("questions/") for name in read_pairs(store)["question_id"].to_pylist()
+    }
+    assert len(learned) >= 20
+    assert not learned & measured
+    assert sum(left_out.values()) == project.COUNT - len(learned | measured)
 
 
 def test_a_model_behind_a_server_is_refused(config, asked):
@@ -231,3 +285,35 @@ def test_pairs_are_exported_for_other_trainers(tmp_path, home, config, asked, ca
     assert lines[0]["neg"]
     assert main(["training", "export"]) == 2
     capsys.readouterr()
+
+
+def test_wrong_units_are_of_the_domain_of_the_right_one(tmp_path, monkeypatch):
+    """A model that learns rows as wrong texts of documents learns that rows are wrong."""
+    small_project.make(tmp_path)
+    asked = [
+        {"id": "salt", "question": "Which alloy bears salt?", "gold": ["doc:salt.md"]},
+        {"id": "heat", "question": "What expands with heat?", "gold": ["doc:heat.md"]},
+        *(
+            {"id": f"a{n}", "question": f"density of {n}", "gold": [f"row:alloys:{n}"]}
+            for n in (1, 2)
+        ),
+    ]
+    lines = [json.dumps({**each, "split": "train"}) for each in asked]
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines) + "\n")
+    with (tmp_path / "rag_assets.yaml").open("a") as file:
+        file.write("training: {retrievers: {tuned: {model: minilm}}}\n")
+    monkeypatch.setenv("RAG_ASSETS_CONFIG", str(tmp_path / "rag_assets.yaml"))
+    monkeypatch.setattr(pairs, "FEWEST_QUESTIONS", 4)
+    assert main(["refresh", "--variant", "default"]) == 0
+    config = configuration.load()
+    refresh_pairs(Store.of(config), config, log=print)
+
+    store = Store.of(config)
+    pin = set_of_recipe(store, config, "default").joint
+    domains = store.read(pin.table, columns=["unit_id", "domain"], version=pin.version)
+    of = dict(zip(*(domains[name].to_pylist() for name in ("unit_id", "domain")), strict=True))
+    rows = read_pairs(store).to_pylist()
+    assert {row["domain"] for row in rows} == {"document", "table"}
+    for row in rows:
+        assert row["negative_ids"], "in each domain something is wrong"
+        assert {of[unit] for unit in row["negative_ids"]} == {row["domain"]}

@@ -571,13 +571,22 @@ def test_questions_that_were_made_of_it_are_erased(made, purge):
     assert not {*own} & {one.question_id for one in read_questions(made.store)}
 
 
-def test_training_pairs_and_checkpoints_go_and_weights_are_told(made, purge):
+def test_its_training_pairs_and_checkpoints_go_and_weights_are_told(made, purge):
     name, schema = schemas.TRAINING_PAIRS_TABLE, schemas.TRAINING_PAIRS
     question = {"pair_id": "a", "question_id": "lab/a", "question": "Which alloy?", "part": "train"}
     right = {"domain": "document", "unit_id": "u", "text": "Steel."}
     wrong = {"negative_ids": ["v"], "negatives": [TEXT]}
     pair = question | right | wrong | dict.fromkeys(schemas.SYSTEM_COLUMNS, "f")
-    made.store.append(name, pa.Table.from_pylist([pair], schema=schema), schema=schema)
+    [complete_set] = complete_sets.all_sets(made.store)
+    joint = complete_set.joint.table
+    units = made.store.read(joint, columns=["unit_id", "document_id"]).to_pylist()
+    secret = document_id("documents", SECRET)
+    [own, *_] = [each["unit_id"] for each in units if each["document_id"] == secret]
+    [other, another, *_] = [each["unit_id"] for each in units if each["document_id"] != secret]
+    kept = pair | {"pair_id": "b", "unit_id": other, "negative_ids": [another], "negatives": ["A"]}
+    beside_it = kept | {"pair_id": "c", "negative_ids": [another, own], "negatives": ["A", "B"]}
+    rows = [pair, kept, beside_it]
+    made.store.append(name, pa.Table.from_pylist(rows, schema=schema), schema=schema)
     state = made.home / "state"
     checkpoint = state / "training" / "retriever" / "tuned" / "0" / "README.md"
     tokenizer = state / "weights" / "retriever" / "tuned" / "1f" / "vocab.txt"
@@ -590,7 +599,8 @@ def test_training_pairs_and_checkpoints_go_and_weights_are_told(made, purge):
     code, answer, said = purge("--yes")
 
     assert code == OK, said
-    assert made.store.count(name) == 0
+    left = made.store.read(name, columns=["pair_id"])["pair_id"].to_pylist()
+    assert left == ["b"], "all of its units are of others"
     assert not checkpoint.exists()
     assert tokenizer.exists(), "what serves may read it"
     assert answer["weights"] == [str(tokenizer.parent)], "they may have learned from it"

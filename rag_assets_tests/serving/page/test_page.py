@@ -11,6 +11,7 @@ import pytest
 
 import rag_assets
 from rag_assets.answering.answer import Answer, Scope, Shown
+from rag_assets.answering.record.recalling import recall
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.questions.judging.labels import read_labels
@@ -220,6 +221,39 @@ def test_an_old_answer_says_what_changed_since(client, asked, made):
     old = client.get(card).text
     assert "70 hours" in old
     assert "serves now" in old
+
+
+def test_a_changed_answer_stands_on_every_page_old_beside_new_until_it_was_seen(
+    client, asked, made
+):
+    made.write("valves.md", "# Valves\n\nThe frobnicated valve opens at 40 bar.\n")
+    with hashing():
+        refresh(made.config)
+    done = asked("At which pressure does the frobnicated valve open?")[-1][1]
+    answer_id = re.search(r'id="after" name="after" value="([^"]+)"', done)[1]
+    made.write("valves.md", "# Valves\n\nThe frobnicated valve opens at 55 bar.\n")
+    with hashing():
+        refresh(made.config)
+        recall(made.store, made.config, log=print)
+
+    assert 'hx-get="/changed/count"' in client.get("/").text
+    assert "of your answers ha" in client.get("/changed/count").text
+    page = client.get("/changed").text
+    assert page.index("40 bar") < page.index("55 bar")
+    [notice] = [
+        each
+        for each in client.get("/v1/notices").json()["notices"]
+        if each["answer_id"] == answer_id
+    ]
+    assert "40 bar" in json.dumps(notice["before"])
+    assert "55 bar" in json.dumps(notice["now"])
+    assert "valves.md" in notice["touched"][0]["why"]
+    assert client.put(f"/v1/history/{answer_id}/watch", json={"tolerance": 0.1}).status_code == 204
+    assert client.delete(f"/v1/history/{answer_id}/watch").status_code == 204
+    assert "no more" in client.post(f"/changed/{answer_id}/seen").text
+    assert answer_id not in client.get("/v1/notices").text
+    assert answer_id in client.get("/v1/notices?seen=true").text
+    assert answer_id in client.get("/changed?seen=true").text
 
 
 def test_source_text_stays_text(client, asked):

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from rag_assets.serving.language_model_costs import say_expected
 from rag_assets.serving.replies import (
     OK,
     PARTLY,
@@ -99,6 +100,8 @@ def _verdicts(text: str, options: argparse.Namespace) -> "Sequence[SentenceVerdi
     with open_judge(config) if options.judge else nullcontext() as judge:
         if options.judge and judge is None:
             raise UsageError("--judge: the config names no judge (answering.judge)")
+        if (settings := config.answering.judge) and judge and settings.model:
+            say_expected(config, {settings.model: (0, len(sentences_in(text)))})
         if not is_looked_up:
             return verdicts_of(sentences_in(text), judge=judge)
         return Assistant(store, config, options.variant).verify(text, judge=judge)

@@ -37,6 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Judge the variant and move the serving pointer, or say why not."""
+    from rag_assets.answering.record.recalling import recall
     from rag_assets.operations.serving_index.candidates import NotReadyError
     from rag_assets.operations.serving_index.promotion import promote
 
@@ -55,6 +56,8 @@ def run(options: argparse.Namespace) -> Reply:
     except NotReadyError as error:
         build = f"`rag-assets variants backfill {options.variant}`"
         raise CommandError(f"{error} Run {build} first") from error
+    if done.status == "moved":
+        recall(store, config, log=say)
     return Reply(_record(done), _text(done), code=FAILED if done.status == "held" else OK)
 
 

@@ -34,7 +34,13 @@ from rag_assets.serving.http.admission import (
     SESSION_SECONDS,
     Admission,
 )
-from rag_assets.serving.http.bodies import MOST_OF_A_PAGE, AskBody, FeedbackBody, SearchBody
+from rag_assets.serving.http.bodies import (
+    MOST_OF_A_PAGE,
+    AskBody,
+    FeedbackBody,
+    SearchBody,
+    SeenBody,
+)
 from rag_assets.serving.http.limits import LOOPBACK, InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
 from rag_assets.serving.http.page.answers import ROOT, fragments, render, told_answer, unit_url
@@ -45,6 +51,7 @@ from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
 from rag_assets.serving.http.service import Answering, Served, Service
 from rag_assets.serving.replies import UsageError
+from rag_assets.store import serving_pointer
 from rag_assets.table_lookup.plans.plan import plan_from_text
 
 LISTED = 30
@@ -292,6 +299,29 @@ def history(service: Served, text: str = "", before: str = "") -> Response:
         is_full=len(listed) == LISTED,
         is_kept=service.config.answering.keep,
     )
+
+
+@router.get("/changed")
+def changed(service: Served, seen: bool = False) -> Response:
+    """Your answers that are others now, old beside new."""
+    found = service.notices(unseen=not seen, limit=LISTED)
+    pointer = serving_pointer.current(service.served.store)
+    shown = [(each, each.is_rolled_back(pointer)) for each in found]
+    return _page("changed", "Changed answers", notices=shown, seen=seen)
+
+
+@router.get("/changed/count")
+def changed_count(service: Served) -> Response:
+    """How many of your answers have changed, as a piece of every page."""
+    count = len(service.notices(unseen=True, limit=MOST_OF_A_PAGE))
+    return HTMLResponse(render("changed_count", count=count, most=MOST_OF_A_PAGE))
+
+
+@router.post("/changed/{answer_id}/seen")
+def changed_seen(answer_id: str, service: Served) -> Response:
+    """Note that you have looked at a changed answer."""
+    answers.seen(SeenBody(answer_ids=[answer_id]), service)
+    return HTMLResponse(render("seen"))
 
 
 @router.get("/history/{answer_id}")

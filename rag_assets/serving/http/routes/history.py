@@ -1,4 +1,7 @@
-"""Your kept answers: `/v1/history`, asked again, and what you think of them: `/v1/feedback`."""
+"""Your kept answers: `/v1/history`, asked again, and what you think of them: `/v1/feedback`.
+
+`/v1/notices` has those that are other answers now.
+"""
 
 import logging
 from typing import Annotated
@@ -9,12 +12,14 @@ from rag_assets.answering.record import replaying
 from rag_assets.answering.record.differing import difference_of
 from rag_assets.answering.record.feedback import Feedback, feedback_on, give
 from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
+from rag_assets.answering.record.notices import Notices
 from rag_assets.operations.erasure.kept_answers import erase
 from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.admission import FEEDBACK, READ, let_in
 from rag_assets.serving.http.bodies import AnswerId
 from rag_assets.serving.http.service import Served, named
+from rag_assets.store import serving_pointer
 
 router = APIRouter(prefix="/v1", dependencies=[READ], tags=["history"])
 opinions = APIRouter(prefix="/v1", dependencies=[FEEDBACK], tags=["history"])
@@ -65,6 +70,34 @@ def forget(answer_id: AnswerId, service: Served) -> None:
     questions = erase(store, found, log=lambda _line: None)
     if of_people := left_with_people(service.config.questions, questions):
         logger.warning("an answer was erased; %s", of_people)
+
+
+@router.put("/history/{answer_id}/watch", status_code=204)
+def put_under_watch(answer_id: AnswerId, body: bodies.WatchBody, service: Served) -> None:
+    """Say when a change of one of your answers is told."""
+    Notices(service.answers).watch(service.own(answer_id).answer_id, tolerance=body.tolerance)
+
+
+@router.delete("/history/{answer_id}/watch", status_code=204)
+def stop_watching(answer_id: AnswerId, service: Served) -> None:
+    """Take that rule away: then changes of value, cited text or outcome are told."""
+    Notices(service.answers).unwatch(service.own(answer_id).answer_id)
+
+
+@router.get("/notices")
+def your_notices(
+    wanted: Annotated[bodies.NoticesQuery, Query()], service: Served
+) -> bodies.NoticesReply:
+    """Those of your answers that are others now, because their sources changed."""
+    pointer = serving_pointer.current(service.served.store)
+    found = service.notices(unseen=not wanted.seen, limit=wanted.limit)
+    return bodies.NoticesReply(notices=[bodies.NoticeReply.of(each, pointer) for each in found])
+
+
+@router.post("/notices/seen", status_code=204)
+def seen(body: bodies.SeenBody, service: Served) -> None:
+    """Say that you have looked at notices: they are news no more."""
+    Notices(service.answers).mark_seen([service.own(each).answer_id for each in body.answer_ids])
 
 
 @router.post("/history/{answer_id}/replay")
