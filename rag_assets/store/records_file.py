@@ -224,7 +224,7 @@ class RecordsFile:
         target = f"PRAGMA user_version = {version}"
         try:
             connection.executescript(f"BEGIN IMMEDIATE; {statements} {target}; COMMIT;")
-        except BaseException:
+        except BaseException:  # an interrupt too leaves no half of the tables
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             raise

@@ -141,12 +141,12 @@ def _recalled(store: Store, config: Config, *, log: Log) -> Recalled:
     file = answers_of(store)
     if not (file.exists and config.answering.keep):
         return Recalled(why_not="no answer is kept")
-    pointer = serving_pointer.current(store)
-    if pointer is None:
-        return Recalled(why_not="nothing was promoted yet")
-    if pointer.restores is not None:
-        return Recalled(why_not="what serves was rolled back to, of which nobody is told")
     with locked(store.root / LOCKS / f"{LOCK}.lock", log=log):
+        pointer = serving_pointer.current(store)  # it may have moved while another one ran
+        if pointer is None:
+            return Recalled(why_not="nothing was promoted yet")
+        if pointer.restores is not None:
+            return Recalled(why_not="what serves was rolled back to, of which nobody is told")
         return _Recall(store, config, pointer, file, log).run()
 
 

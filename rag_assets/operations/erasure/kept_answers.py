@@ -209,7 +209,7 @@ def _in_file(
         while part := named.fetchmany(ROWS_AT_ONCE):
             yield from (answer_id for answer_id, unit in part if unit in units)
         for answer_id, touched in connection.execute("SELECT answer_id, touched FROM notices"):
-            if traces.are_in(touched) or any(name in touched for name in names):
+            if traces.are_in(touched):
                 yield answer_id
         rows = connection.execute(f"SELECT answer_id, {', '.join(SEARCHED)} FROM answers")
         while part := rows.fetchmany(ROWS_AT_ONCE):

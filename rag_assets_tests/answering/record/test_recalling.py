@@ -16,7 +16,8 @@ from rag_assets.answering.record.listing import AnswerFilter, find, one
 from rag_assets.answering.record.notices import Notices
 from rag_assets.answering.record.recalling import recall
 from rag_assets.answering.record.staleness import Served
-from rag_assets.operations.erasure.kept_answers import answers_by, erase
+from rag_assets.operations.erasure.kept_answers import affected_answers, answers_by, erase
+from rag_assets.operations.erasure.traces import Traces
 from rag_assets.operations.serving_index.promotion import promote
 from rag_assets.operations.serving_index.rollback import roll_back
 from rag_assets.retrieval.filters import Filters
@@ -380,3 +381,16 @@ def test_an_answer_under_a_rule_is_kept_anew_only_where_it_changed(made):
     assert recalled(made).told == 0
     with answers_of(made.store).reading() as connection:
         assert connection.execute("SELECT answer_id FROM answers").fetchall() == [(answer_id,)]
+
+
+def test_a_purge_of_a_name_that_ends_another_one_leaves_its_notices(made):
+    answer_id = ask(made, STIFFNESS)
+    made.write("spring.md", SPRING.format(14))
+    recalled(made)
+
+    def found(name):
+        traces = Traces(frozenset([name.encode()]), frozenset(), frozenset(), frozenset())
+        return affected_answers(made.store, traces, units=(), names={name: ["documents"]})
+
+    assert found("ring.md").answer_ids == []
+    assert answer_id in found("spring.md").answer_ids
