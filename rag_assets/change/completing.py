@@ -13,7 +13,7 @@ from rag_assets.change.deciding import fingerprint_of
 from rag_assets.change.steps import Step, StepList, StepTable, made_from
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
-from rag_assets.schemas import TABLE_ROWS_TABLE
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, TABLE_ROWS_TABLE
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import (
@@ -30,6 +30,12 @@ from rag_assets.store.search_indexes import COMMON_NAMES, VECTOR, settings_named
 from rag_assets.store.table_locations import remove_folder
 from rag_assets.store.text_parts import TEXT
 
+SOURCES = {
+    "table_rows": ("table", TABLE_ROWS_TABLE, "row_id"),
+    "manifest": ("document", DOCUMENT_FILES_TABLE, "document_id"),
+}
+"""What the units of a domain come from, by its place in a set: the domain, the table, its key."""
+
 
 def record(store: Store, config: Config, steps: StepList, *, variant: str) -> CompleteSet | None:
     """Let the tables of `variant` be its set, if they belong together as they stand.
@@ -45,11 +51,10 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         return None
     known = CompleteSet.read(file_of(store, variant))
     is_known = known and known.seen == seen and known.is_of(store, tables)
-    if known and is_known and known.table_rows:
-        return known
-    rows = _table_rows(store, config, steps, variant)
-    if known and is_known and rows is None:
-        return known
+    held = known if is_known else None
+    sources = {name: _source(store, config, steps, variant, held, name) for name in SOURCES}
+    if held and all(getattr(held, name) == pin for name, pin in sources.items()):
+        return held
     units = [pin_of(store, name) for name in (tables.joint, tables.documents, tables.rows)]
     found = CompleteSet(
         variant=variant,
@@ -57,7 +62,8 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         documents=units[1],
         rows=units[2],
         families=_families(store, tables.families),
-        table_rows=rows,
+        table_rows=sources["table_rows"],
+        manifest=sources["manifest"],
         unit_links=_unit_links(store, config, steps, variant),
         elements=store.known_as(tables.elements),
         chunks=store.known_as(tables.chunks),
@@ -67,7 +73,8 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         indexes=sorted({*map(settings_named, _index_names(store, units))} - COMMON_NAMES) or None,
     )
     # Looked at once more: another run may have begun to write while the pins were read.
-    if not _is_as_left(store, found) or _seen(store, config, steps, variant) != seen:
+    added = set(found.pins).difference(held.pins if held else ())
+    if not _are_as_left(store, added) or _seen(store, config, steps, variant) != seen:
         return None
     write_atomically(file_of(store, variant), as_json(found))
     return found
@@ -168,12 +175,25 @@ def _unit_links(store: Store, config: Config, steps: StepList, variant: str) -> 
     return pin_of(store, name) if is_of_them else None
 
 
-def _table_rows(store: Store, config: Config, steps: StepList, variant: str) -> Pin | None:
-    """The rows of all tables, if its units of rows were made from them as they stand."""
+def _source(
+    store: Store,
+    config: Config,
+    steps: StepList,
+    variant: str,
+    held: CompleteSet | None,
+    name: str,
+) -> Pin | None:
+    """What its units of one domain come from, if they were made from it as it stands.
+
+    That of the set that is `held`, which has the same units, stays.
+    """
+    if held and (pin := getattr(held, name)):
+        return pin
+    domain, table, key = SOURCES[name]
     of_variant = steps.of_variant(config, variant).values()
-    if not all(follows(store, step) for step in of_variant if step.kind.domain == "table"):
+    if not all(follows(store, step) for step in of_variant if step.kind.domain == domain):
         return None
-    return pin_of(store, TABLE_ROWS_TABLE, key="row_id")
+    return pin_of(store, table, key=key) if store.exists(table) else None
 
 
 def _index_names(store: Store, pins: Iterable[Pin]) -> Iterator[str]:
@@ -185,7 +205,7 @@ def _index_names(store: Store, pins: Iterable[Pin]) -> Iterator[str]:
                 yield each.name
 
 
-def _is_as_left(store: Store, found: CompleteSet) -> bool:
+def _are_as_left(store: Store, pins: Iterable[Pin]) -> bool:
     """Whether each table is what its last pass left: nobody has begun to write it again."""
-    ended = [(pin, store.ended(pin.table)) for pin in found.pins]
+    ended = [(pin, store.ended(pin.table)) for pin in pins]
     return all(left is not None and left.files == pin.files for pin, left in ended)

@@ -26,7 +26,7 @@ from rag_assets.store.rows_by_id import MissingIndexError, MissingTableError
 from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
-PINNED = ("joint", "documents", "rows", "families", "table_rows", "unit_links")
+PINNED = ("joint", "documents", "rows", "families", "table_rows", "manifest", "unit_links")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,9 @@ class CompleteSet:
     table_rows: Pin | None = None
     """The rows with their columns, as its units of rows were made from them; None where nothing
     says so."""
+    manifest: Pin | None = None
+    """The files with their hashes, as its units of documents were made from them; None where
+    nothing says so."""
     unit_links: Pin | None = None
     """The names in its units; None where nobody looked, or looked at other units."""
     indexes: Sequence[str] | None = None
@@ -68,7 +71,7 @@ class CompleteSet:
     @property
     def pins(self) -> tuple[Pin, ...]:
         """All that it pins, the joint table first."""
-        others = (self.families, self.table_rows, self.unit_links)
+        others = (self.families, self.table_rows, self.manifest, self.unit_links)
         return (*self.unit_pins, *(pin for pin in others if pin is not None))
 
     @property

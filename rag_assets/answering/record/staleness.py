@@ -15,15 +15,12 @@ definition.
 """
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import cached_property, lru_cache, partial
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
@@ -37,7 +34,7 @@ from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.row_cells import cells_of
 from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies, indexed_families
-from rag_assets.schemas import DOCUMENT_FILES_TABLE, slice_of
+from rag_assets.schemas import slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
@@ -60,8 +57,8 @@ TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
-MANIFESTS = 12
-"""Manifests of files in which one is looked for that was moved since."""
+MANIFESTS = 4
+"""Manifests of files that are remembered, likewise."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
@@ -105,7 +102,6 @@ class Served:
         self._run_again = run_again
         self._assistant = assistant
         self._compared = compared
-        self._bytes = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_bytes)
         self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
         self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
         self._manifest = lru_cache(maxsize=MANIFESTS)(self._read_manifest)
@@ -258,54 +254,28 @@ class Served:
 
         Or all its words, as the same parser reads them. False where that is not known.
         """
-        now, before = self._set.recorded_at, {each.recorded_at for each in thens}
-        found = self._bytes(now, source, uri, 1)
-        known = {self._bytes(each, source, uri, MANIFESTS) for each in before} - {None}
-        if found is not None and found in known:
+        document, now = (source, uri), self._manifest(self._set.manifest)
+        before = [self._manifest(each.manifest) for each in thens]
+        known = {each.get(document) for each in before} - {None}
+        if now.get(document) in known:
             return True
-        places = {(source, uri)}
-        if found is None and known:  # gone: where files with its bytes stand, or stood since
-            lists = (self._manifest(version) for _, version in self._manifests[-MANIFESTS:])
-            places = {place for each in lists for place, hash_ in each.items() if hash_ in known}
-            newest = self._manifest(self._manifests[-1][1])
-            if any(newest.get(place) in known for place in places):
+        places = {document}
+        if document not in now:  # where files with its bytes stand, or stood since
+            lists = (each.items() for each in (now, *before))
+            places |= {place for place, hash_ in chain.from_iterable(lists) if hash_ in known}
+            if any(now.get(place) in known for place in places):
                 return True
-        words = {self._words_then(source, uri, each.joint) for each in thens} - {""}
+        words = {self._words_then(*document, each.joint) for each in thens} - {""}
         return any(self._words_of(*place) in words for place in places)
 
-    def _read_bytes(self, recorded_at: str, source: str, uri: str, most: int) -> str | None:
-        """The hash of a file when a set was recorded: of that second, all manifests agree.
-
-        Of a file that was gone by then, the last one is looked for in `most` manifests.
-        """
-        if not recorded_at:
-            return None
-        at = datetime.fromisoformat(recorded_at)
-        found: set[str | None] = set()
-        for moment in (at, at + timedelta(seconds=1)):
-            place = bisect_right(self._manifests, moment, key=itemgetter(0))
-            versions = [version for _, version in self._manifests[:place][-most:]]
-            hashes = (self._manifest(each).get((source, uri)) for each in reversed(versions))
-            found.add(next(filter(None, hashes), None))
-        return found.pop() if len(found) == 1 else None
-
-    def _read_manifest(self, version: int) -> Mapping[tuple[str, str], str | None]:
-        """The hash of each file, by source and URI."""
+    def _read_manifest(self, pin: Pin | None) -> Mapping[tuple[str, str], str | None]:
+        """The hash of each file, by source and URI; nothing where that is not known."""
+        if pin is None or not self._holds(pin):
+            return {}
         columns = ["source", "uri", "sha256"]
-        rows = self._store.read(DOCUMENT_FILES_TABLE, columns=columns, version=version)
+        rows = self._store.read(pin.table, columns=columns, version=pin.version)
         source, uri, hashes = (rows[name].to_pylist() for name in columns)
         return dict(zip(zip(source, uri, strict=True), hashes, strict=True))
-
-    @cached_property
-    def _manifests(self) -> Sequence[tuple[datetime, int]]:
-        """The versions of the manifest of files that are left, with the time of each."""
-        if not self._store.exists(DOCUMENT_FILES_TABLE):
-            return ()
-        return sorted(
-            (at.astimezone(), int(each["version"]))
-            for each in self._store.dataset(DOCUMENT_FILES_TABLE).versions()
-            if isinstance(at := each["timestamp"], datetime)
-        )
 
     def stands(self, span: Span, then: CompleteSet) -> bool:
         """Whether the words stand in their document, or in the file that it was moved to."""
