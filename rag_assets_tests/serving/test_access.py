@@ -31,6 +31,8 @@ from rag_assets.serving.keys import KeysFile
 from rag_assets.serving.mcp.tools import AgentTools
 from rag_assets.serving.replies import UsageError
 from rag_assets.store import Store, serving_pointer
+from rag_assets.table_lookup import verifying
+from rag_assets.table_lookup.plans.sandbox import SandboxError
 from rag_assets_testing import effort
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
@@ -510,6 +512,19 @@ def test_a_kept_value_is_hidden_once_rows_are_hidden_that_it_was_computed_from(s
 
         assert call(kept) == call(NOWHERE), path
         assert call(kept)[0] == 404, path
+
+
+def test_a_value_that_takes_too_long_to_compute_again_hides_itself_alone(serves, monkeypatch):
+    asked = serves("hr", tables=BY_ROW)
+    questions = ("What is the lowest pay of the staff?", "Who wrote the handbook?")
+    ids = [asked.post("/v1/answers", json={"question": each}).json()["id"] for each in questions]
+
+    def too_long(*_):
+        raise SandboxError("the lookup took too long")
+
+    monkeypatch.setattr(verifying, "verify_again", too_long)
+    listed = asked.get("/v1/history", params={"limit": 2}).json()["answers"]
+    assert [each["answer_id"] for each in listed if each["answer_id"] in ids] == ids[1:]
 
 
 def test_words_of_a_document_that_is_hidden_by_now_are_hidden_though_it_was_edited(serves):

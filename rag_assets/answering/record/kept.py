@@ -4,6 +4,7 @@ import json
 import secrets
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -148,7 +149,8 @@ def is_seen_by(
     """Whether an answer holds nothing but what `sight` sees of what serves now.
 
     It was asked by no other groups, all that it cites and shows may be seen still, and what was
-    computed from a table of which some rows are hidden is computed again from the others.
+    computed from a table of which some rows are hidden is computed again from the others; where
+    that takes too long it is not seen.
 
     Args:
         sight: What may be seen.
@@ -166,6 +168,7 @@ def is_seen_by(
 
 
 def _is_seen(citation: Citation, sight: "Sight", catalogue: "Catalogue") -> bool:
+    from rag_assets.table_lookup.plans.sandbox import SandboxError
     from rag_assets.table_lookup.verifying import verify_again
 
     if isinstance(citation, Span):
@@ -181,7 +184,9 @@ def _is_seen(citation: Citation, sight: "Sight", catalogue: "Catalogue") -> bool
         return True
     if isinstance(citation, Cell):
         return citation.unit_id in rows
-    return bool(rows) and verify_again(citation, catalogue) == "same"
+    with suppress(SandboxError):
+        return bool(rows) and verify_again(citation, catalogue) == "same"
+    return False
 
 
 def cost_of(answer: Answer) -> dict[str, float]:

@@ -23,18 +23,22 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag_assets.serving.http.admission import Admission
+from rag_assets.serving.callers import Caller
+from rag_assets.serving.http.admission import Admission, let_in
 from rag_assets.serving.http.metrics import Metrics
 from rag_assets.serving.http.problems import of_error, problem, statuses
 from rag_assets.workers import abandoned_once
 
 LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.ASCII | re.IGNORECASE)
 MOST_BYTES = 1 << 20
+MOST_BYTES_UNKNOWN = 1 << 14
+"""Bytes that are read of a request that does not say who sends it: enough to log in."""
 MOST_CONNECTIONS = 500
 SECONDS_TO_SEND = 10.0
 """The seconds within which a client has to send its whole request."""
 MOST_SENDING = 128
-"""Requests that are being sent; more are told to come back, as they are of those that wait."""
+"""Requests that are being sent; more are told to come back, as they are of those that wait. Those
+of nobody known are counted apart."""
 MOST_WAITING = 64
 """Requests that wait for one in work to end."""
 SECONDS_TO_WAIT = 30.0
@@ -158,11 +162,12 @@ class RequestLimits:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on; raises HTTPException where it is refused."""
         _refuse(scope, needs_keys=self._admission.needs_keys)
-        scope["state"]["caller"] = self._admission.caller_of(scope)
+        scope["state"]["caller"] = caller = self._admission.caller_of(scope)
         is_first = scope["path"].removeprefix(self._root).startswith(ALWAYS)
-        with self._counted("sending", MOST_CONNECTIONS if is_first else MOST_SENDING):
+        sending = "sending" if caller else "sending, unknown"
+        with self._counted(sending, MOST_CONNECTIONS if is_first else MOST_SENDING):
             try:
-                body = await asyncio.wait_for(_whole(receive), SECONDS_TO_SEND)
+                body = await asyncio.wait_for(_whole(receive, caller), SECONDS_TO_SEND)
             except TimeoutError as error:
                 raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, SLOW) from error
         left = asyncio.create_task(_left(receive))
@@ -277,13 +282,15 @@ def _refuse(scope: Scope, *, needs_keys: bool) -> None:
         raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE)
 
 
-async def _whole(receive: Receive) -> bytes:
-    """The body of a request."""
+async def _whole(receive: Receive, caller: Caller | None) -> bytes:
+    """The body of a request, of whoever is known."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
+        if len(body) > MOST_BYTES_UNKNOWN:
+            let_in(caller, ())
         if len(body) > MOST_BYTES:
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE)
     return body

@@ -135,6 +135,21 @@ def test_every_route_needs_a_key_and_states_one_scope(served):
         assert refused == [expected], told
 
 
+def test_why_nothing_is_ready_is_told_to_who_is_known_alone(served):
+    clients = served.client(), served.with_key(served.key())
+    unknown, known = (client.get("/readyz") for client in clients)
+    assert unknown.status_code == known.status_code == 503
+    assert "rag-assets refresh" in known.json()["detail"]
+    assert "send a key" in unknown.json()["detail"]
+
+
+def test_little_is_read_of_who_is_not_known(served):
+    sent = [b"x" * 100_000] * 20
+    assert served.client().post("/v1/verify", content=iter(sent[:1])).status_code == 401
+    assert served.client().post("/v1/verify", content=iter(sent)).status_code == 401
+    assert served.with_key(served.key()).post("/v1/verify", content=iter(sent)).status_code == 413
+
+
 @pytest.mark.parametrize("path", ["/metrics", "/v1/feedback", "/label", "/", "/search"])
 def test_an_admin_may_do_everything(served, path):
     client = served.with_key(served.key("root", "admin"))

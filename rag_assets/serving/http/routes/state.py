@@ -4,7 +4,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from rag_assets.config.addresses import families_table
@@ -19,6 +19,7 @@ from rag_assets.store.serving_pointer import serving_variant
 
 router = APIRouter(prefix="/v1", dependencies=[READ], tags=["state"])
 for_machines = APIRouter(tags=["state"])
+NOT_READY = "nothing can be answered yet: send a key to be told why, or run rag-assets status"
 
 
 @router.get("/status", dependencies=[Depends(named)])
@@ -62,10 +63,14 @@ async def healthy(service: ServedOpenly) -> HealthReply:
 
 
 @for_machines.get("/readyz")
-def ready(service: ServedOpenly) -> HealthReply:
-    """Tell that an index is open and its models are loaded; else 503 with the reason."""
+def ready(service: ServedOpenly, request: Request) -> HealthReply:
+    """Tell that an index is open and its models are loaded; else 503 with the reason.
+
+    The reason may name files and sources: who gives no key where one is needed is not told it.
+    """
     if why := service.served.not_ready():
-        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, why)
+        told = why if request.state.caller else NOT_READY
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, told)
     return HealthReply(index_version=service.served.version)
 
 
