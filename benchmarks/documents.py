@@ -184,7 +184,8 @@ def measured(config: Config, store: Store, *, parser: str, data: Path) -> Iterat
     yield at_least(f"{parser}: evidence on its page ({len(there)})", sum(there) / len(there), 0.98)
 
     pipeline.refresh(config, variant=parser, log=print)
-    whole = in_a_chunk(store, table=chunks_table(config, parser, "fixed_256"), quotes=layered)
+    chunks = chunks_table(config, parser, config.variant(parser).chunking)
+    whole = in_a_chunk(store, table=chunks, quotes=layered)
     yield at_least(f"{parser}: evidence whole in a chunk", sum(whole) / len(whole), 0.97)
 
     for name, uris in FORMATS.items():
