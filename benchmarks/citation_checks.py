@@ -7,9 +7,11 @@ so that no swapped subject and no dropped condition may be. With --judge FOLDER 
 cross-encoder) what it says of each form is printed too.
 
 Reference matching is measured on answers whose sources are known: quotations with their citations
-taken off, and the true sentences above. Precision is printed at the thresholds of P1, figure 10.
-With --matcher URL MODEL (an OpenAI-compatible server) a language model matches the same answers,
-and both stand beside each other as in P1, table 7.
+taken off, and the true sentences above. Precision is printed at the thresholds of P1, figure 10;
+with --figures FOLDER both its pictures are drawn, of each set of answers: how scores are
+distributed, and precision and coverage over the threshold. With --matcher URL MODEL (an
+OpenAI-compatible server) a language model matches the same answers by P1's figure 17, and both
+stand beside each other as in P1, table 7; its precision is a line in the second picture.
 """
 
 import argparse
@@ -45,9 +47,15 @@ from rag_assets.answering.quoting.sourcing import (
     match_references,
 )
 from rag_assets.config import Config, LanguageModelSettings
+from rag_assets.laboratory.judges.matching import (
+    MatchedSentence,
+    precision_from,
+    precision_rows,
+)
 from rag_assets.models.language.calls import LanguageModel
 from rag_assets.models.language.opening import open_entry
 from rag_assets.models.rerankers import Reranker
+from rag_assets.reports.plots import histogram, line
 from rag_assets.reports.text_tables import table
 from rag_assets.retrieval.encoders import Remembering
 
@@ -66,7 +74,8 @@ COMPARED = frozenset(
 """Forms of false sentences that comparing can tell."""
 NOT_COMPARED = frozenset(("swapped_subject", "dropped_condition"))
 MOST_REFUSED, LEAST_NAMED = 0.05, 0.8
-THRESHOLDS = (0.0, 0.3, 0.5, 0.7, 0.9)
+CURVE = [step / 50 for step in range(51)]
+"""Thresholds of the drawn curve."""
 REPEAT = 3
 SENTENCES_OF_LONGEST, UNITS_OF_LONGEST, SECONDS = 12, 5, 2.0
 
@@ -120,31 +129,56 @@ def matched(answers: Sequence[SourcedAnswer], scorer: Calibrated) -> list[list[S
     ]
 
 
-def precision_table(what: str, answers: Sequence[SourcedAnswer], scorer: Calibrated) -> float:
-    """Print precision and coverage at each threshold; returns the precision without one."""
+def precision_table(
+    what: str, answers: Sequence[SourcedAnswer], scorer: Calibrated
+) -> list[MatchedSentence]:
+    """Print precision and coverage at each threshold; returns all sentences, as matched."""
     started = time.monotonic()
     segments = matched(answers, scorer)
     seconds = (time.monotonic() - started) / max(len(answers), 1)
     sentences = [
-        (segment.score, segment.unit == answer.gold[place])
+        MatchedSentence(segment.score, segment.unit == answer.gold[place])
         for answer, found in zip(answers, segments, strict=True)
         for segment in found
         for place in range(segment.start, segment.end)
     ]
     mean = sum(map(len, segments)) / max(len(segments), 1)
     print(f"{what}: {len(answers)} answers, {mean:.1f} segments each, {seconds:.2f} s each")
-    for threshold in THRESHOLDS:
-        kept = [right for score, right in sentences if score >= threshold]
-        precision = sum(kept) / len(kept) if kept else float("nan")
-        share = len(kept) / len(sentences)
-        print(f"  threshold {threshold:.1f}: precision {precision:.3f}, coverage {share:.3f}")
-    return sum(right for _, right in sentences) / len(sentences)
+    rows = precision_rows(sentences)
+    print(table(rows, columns=[*rows[0]]))
+    return sentences
+
+
+def draw(
+    folder: Path | None, what: str, sentences: Sequence[MatchedSentence], by_model: dict[str, float]
+) -> None:
+    """Draw both pictures of P1, figure 10; of language models only one precision is known."""
+    if folder is None:
+        return
+    kept = [(each, precision_from(sentences, each)) for each in CURVE]
+    drawn = {
+        "precision": [(at, share.hits / share.of) for at, share in kept if share.of],
+        "coverage": [(at, share.of / len(sentences)) for at, share in kept],
+        **{f"precision of {name}": [(0.0, y), (1.0, y)] for name, y in by_model.items()},
+    }
+    title = f"Reference matching, {what}"
+    scores = [each.score for each in sentences]
+    pictures = {
+        "scores": histogram(scores, title=title, x_label="relevance of the matched unit"),
+        "thresholds": line(drawn, title=title, x_label="threshold", y_label="share"),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, picture in pictures.items():
+        (folder / f"{what.replace(' ', '_')}_{name}.svg").write_text(picture)
 
 
 def beside_a_model(
     what: str, answers: Sequence[SourcedAnswer], scorer: Calibrated, model: LanguageModel
-) -> list[dict[str, str]]:
-    """Print P1's table 7: segments, precision and seconds of an answer, with their spread."""
+) -> dict[str, float]:
+    """Print P1's table 7: segments, precision and seconds of an answer, with their spread.
+
+    Returns the precision of the model, by its name.
+    """
     own = []
     for answer in answers:
         started = time.monotonic()
@@ -167,7 +201,7 @@ def beside_a_model(
         )
     print(f"{what}, as in P1, table 7 (a failure has a precision of 0):")
     print(table(rows, columns=[*rows[0]]))
-    return rows
+    return {model.name: float(np.mean(shares))}
 
 
 def brute_force(
@@ -217,7 +251,10 @@ def differences(*, most: int, rounds: int) -> int:
 
 
 def reference_bounds(
-    sentences: Sequence[Labelled], corpora: Sequence[Path], matcher: LanguageModel | None
+    sentences: Sequence[Labelled],
+    corpora: Sequence[Path],
+    matcher: LanguageModel | None,
+    figures: Path | None,
 ) -> Iterator[Bound]:
     """Reference matching: optimal, fast, and how precise."""
     yield equal(
@@ -227,12 +264,15 @@ def reference_bounds(
     scorer = Calibrated(reranker)
     for corpus in corpora:
         answers = quoted_answers(corpus, most=60, seed=1)
-        value = precision_table(f"quotations of {corpus.name}", answers, scorer)
-        if matcher is not None:
-            beside_a_model(f"quotations of {corpus.name}", answers, scorer, matcher)
-        yield at_least(f"precision of all sentences, quotations of {corpus.name}", value, 0.72)
+        what = f"quotations of {corpus.name}"
+        found = precision_table(what, answers, scorer)
+        by_model = beside_a_model(what, answers, scorer, matcher) if matcher else {}
+        draw(figures, what, found, by_model)
+        value = sum(each.is_right for each in found) / len(found)
+        yield at_least(f"precision of all sentences, {what}", value, 0.72)
     reworded = reworded_answers(sentences, corpus=corpora[0])
-    precision_table("sentences in other words", reworded, scorer)
+    what = "sentences in other words"
+    draw(figures, what, precision_table(what, reworded, scorer), {})
     longest = _longest(corpora[0])
     match_references(longest.sentences, longest.units, scorer)  # loads the model
     times = [_seconds(longest, reranker) for _ in range(REPEAT)]
@@ -281,13 +321,14 @@ def main() -> None:
     options.add_argument("--split", choices=("dev", "test"), help="all unless given")
     options.add_argument("--judge", type=Path, metavar="FOLDER", help="a model that judges")
     options.add_argument("--matcher", nargs=2, metavar=("URL", "MODEL"), help="who matches too")
+    options.add_argument("--figures", type=Path, metavar="FOLDER", help="where to draw figure 10")
     arguments = options.parse_args()
     sentences = labelled_sentences(arguments.sentences, split=arguments.split)
     corpora = [dataset("materials_demo"), dataset("ottqa")]
     with opened_matcher(arguments.matcher) as matcher:
         bounds = [
             *sentence_bounds(sentences, arguments.judge),
-            *reference_bounds(sentences, corpora, matcher),
+            *reference_bounds(sentences, corpora, matcher, arguments.figures),
         ]
     finish("citation_checks", bounds)
 

@@ -22,10 +22,11 @@ from bounds import Bound, at_least, at_most, equal, finish
 
 from rag_assets import schemas
 from rag_assets.change.quarantine import Blame
+from rag_assets.change.sync import AskedReport
 from rag_assets.config import Config, addresses
 from rag_assets.documents.elements.element import Element, Image
 from rag_assets.documents.elements.element_rows import pictures, to_arrow
-from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
+from rag_assets.documents.figures.describe import refresh_descriptions
 from rag_assets.models.language.calls import Completion, Message, Outcome, Request
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
@@ -280,7 +281,7 @@ def with_figures(config: Config, *, source: str) -> Store:
     return store
 
 
-def describe(config: Config) -> DescriptionReport:
+def describe(config: Config) -> AskedReport:
     model = config.describing_model
     assert model is not None
     return refresh_descriptions(

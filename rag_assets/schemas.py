@@ -283,7 +283,9 @@ def slice_of(text: str, char_start: int, char_end: int) -> str:
 
 MENTION = pa.struct(
     [
-        _required("kind", pa.string(), "name, identifier, formula or foreign_key"),
+        _required(
+            "kind", pa.string(), "name, identifier, formula, foreign_key, entity or relation"
+        ),
         _required("name", pa.string(), "canonical form, which all spellings of it share"),
         _required("text", pa.string(), "as it is written"),
         _required("place", pa.string(), "column of a row, or characters of a text, such as 12-20"),
@@ -291,13 +293,26 @@ MENTION = pa.struct(
     ]
 )
 
-UNIT_LINKS = derived(
+_NAMES_OF_UNITS = (
     _required("unit_id", pa.string(), "chunk_id or row_id"),
     column("document_id", pa.string(), "the document; NULL for rows"),
     _required("uri", pa.string(), "document URI, or source/table of a row"),
     _required("mentions", pa.list_(MENTION), "names in the unit; a link is two that are equal"),
 )
+UNIT_LINKS = derived(*_NAMES_OF_UNITS)
 """The names that units mention and that they, or their documents, are about. Key: `unit_id`."""
+
+READ_BY = "read_by"
+READ_UNIT_LINKS = derived(
+    *_NAMES_OF_UNITS,
+    column(
+        READ_BY,
+        pa.string(),
+        "hash of the text, of the language model that read it and of what it was asked; NULL of "
+        "rows, and where it gave nothing",
+    ),
+)
+"""The same where a language model finds entities and relations."""
 
 DOMAINS = ("document", "table")
 
@@ -476,3 +491,4 @@ class VariantTables:
 ELEMENTS_PREFIX = "elements__"
 DESCRIPTIONS_PREFIX = "descriptions__"
 FAMILIES_PREFIX = "families__"
+UNIT_LINKS_PREFIX = "unit_links__"

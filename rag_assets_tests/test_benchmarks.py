@@ -202,8 +202,8 @@ def test_cases_of_linking_are_right_and_none_is_silently_merged(benchmark):
     assert not [bound for bound in benchmark("links").cases() if not bound.ok]
 
 
-def test_a_model_matches_sentences_with_units_beside_the_algorithm(benchmark, capsys):
-    """P1, table 7: a reply that cannot be read counts with a precision of 0."""
+def test_a_model_matches_sentences_with_units_beside_the_algorithm(benchmark, capsys, tmp_path):
+    """P1, table 7 and figure 10: a reply that cannot be read counts with a precision of 0."""
     checks, data = benchmark("citation_checks"), benchmark("reference_matching_data")
     units = ("Invar hardly expands.", "Brass is yellow and soft.")
     said = ("Invar hardly expands.", "Brass is yellow.")
@@ -213,14 +213,19 @@ def test_a_model_matches_sentences_with_units_beside_the_algorithm(benchmark, ca
         ScriptedServer(script) as server,
         checks.opened_matcher([server.url, server.model]) as model,
     ):
-        rows = checks.beside_a_model("two", asked, Words(), model)
+        by_model = checks.beside_a_model("two", asked, Words(), model)
+    sentences = checks.precision_table("two", asked, Words())
+    checks.draw(tmp_path, "two answers", sentences, by_model)
 
-    algorithm, by_model = rows
-    assert algorithm["sentence-level precision"] == "1.00 (± 0.00)"
-    assert by_model["method"] == server.model
-    assert (by_model["sentence-level precision"], by_model["failed"]) == ("0.50 (± 0.50)", "1")
-    assert by_model["segments"] == "2.0 (± 0.0)"
-    assert "P1, table 7" in capsys.readouterr().out
+    assert by_model == {server.model: 0.5}
+    printed = capsys.readouterr().out
+    [algorithm, told] = [line for line in printed.splitlines() if "(±" in line]
+    assert "1.00 (± 0.00)" in algorithm
+    assert "0.50 (± 0.50)" in told
+    assert told.count("2.0 (± 0.0)") == 1
+    drawn = {each.name: each.read_text() for each in tmp_path.iterdir()}
+    assert sorted(drawn) == ["two_answers_scores.svg", "two_answers_thresholds.svg"]
+    assert drawn["two_answers_thresholds.svg"].count("<polyline") == 3
 
 
 class Words:

@@ -389,6 +389,28 @@ class Assistant:
         scorer = open_scorer(self.store, self.config)
         return sourced(text, scorer, search=search, from_index=from_index)
 
+    def matched(
+        self, answers: Sequence[tuple[Sequence[str], Sequence[str]]]
+    ) -> list[list[tuple[int | None, float]]]:
+        """For each sentence of some answers the place of its unit, and how relevant that is.
+
+        Every sentence has a unit, as without a threshold (P1, table 7).
+
+        Args:
+            answers: Of each its sentences, and the texts of the units that it may come from.
+
+        Raises:
+            RerankerError: What says how relevant units are cannot be loaded.
+        """
+        from rag_assets.answering.quoting.sourcing import match_references, open_scorer
+
+        scorer = open_scorer(self.store, self.config)
+        found = [match_references(*each, scorer, null=0.0) for each in answers]
+        return [
+            [(part.unit, part.score) for part in parts for _ in range(part.start, part.end)]
+            for parts in found
+        ]
+
     @property
     def _sources(self) -> "AnswerSources":
         from rag_assets.answering.asking import AnswerSources

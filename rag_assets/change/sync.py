@@ -18,9 +18,10 @@ waits for a day does not keep a pass from being finished.
 
 import gc
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,6 +59,7 @@ from rag_assets.store import PassRecord, Store
 __all__ = [
     "INPUTS",
     "QUARANTINE",
+    "AskedReport",
     "Batch",
     "Derivation",
     "Difference",
@@ -110,6 +112,20 @@ class Report:
     def touched(self) -> bool:
         """Whether the table was written."""
         return bool(self.added or self.changed or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedReport(Report):
+    """What one pass did, and what it used of a language model."""
+
+    spending: Mapping[str, int | float | str] = field(default_factory=dict)
+    """What the language model took: see `Spending.record`; empty where none was asked."""
+
+    @classmethod
+    def of(cls, report: Report, *, spending: Mapping[str, int | float | str]) -> Self:
+        """What a pass did, with what it used."""
+        counted = {item.name: getattr(report, item.name) for item in fields(Report)}
+        return cls(**counted, spending=spending)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ from rag_assets.config.language_models import (
     LanguageModelSettings,
     TokenPrices,
 )
-from rag_assets.config.links import LinkSettings, NameKind
+from rag_assets.config.links import FOUND_KINDS, FoundKind, LinkSettings, NameKind
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load, made_of
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.named_models import DescribingModel
@@ -93,6 +93,7 @@ from rag_assets.config.sources import (
 __all__ = [
     "DEFAULT_FILE",
     "EMBEDDED",
+    "FOUND_KINDS",
     "GPU_POOL",
     "INDEX_TAG",
     "LONGEST_RUN",
@@ -130,6 +131,7 @@ __all__ = [
     "Expansion",
     "Experiment",
     "Figures",
+    "FoundKind",
     "Fusion",
     "FusionMode",
     "Gate",

@@ -14,6 +14,7 @@ from rag_assets.api import CustomChunker, CustomEmbedder, CustomParser, CustomSe
 from rag_assets.config.custom import revised
 from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.figures import Figures
+from rag_assets.config.language_models import LanguageModelSettings
 from rag_assets.config.links import LinkSettings
 from rag_assets.config.models import EmbeddingModel
 from rag_assets.config.named_models import DescribingModel
@@ -62,6 +63,11 @@ class Recipes(Protocol):
     @property
     def describing_model(self) -> DescribingModel | None:
         """Who describes them."""
+        ...
+
+    @property
+    def linking_model(self) -> tuple[str, LanguageModelSettings] | None:
+        """The entry that finds entities and relations, with its name."""
         ...
 
     @property
@@ -217,10 +223,16 @@ def serialization_settings(config: Recipes, serializer: SerializerName) -> Canon
 
 
 def link_settings(config: Recipes) -> Canonical:
-    """The settings of names in units: which are kept, what names things, and identifiers."""
+    """The settings of names in units: which are kept, what names things, identifiers, who reads."""
     links = config.links
     entities = {table: sorted(columns) for table, columns in links.entities.items() if columns}
     listed: list[Canonical] = [sorted(links.kinds), sorted(links.identifiers.values())]
+    if config.linking_model:
+        _, model = config.linking_model
+        allowed = model.allowed_sources
+        read_by: dict[str, Canonical] = {"model": model.model}
+        read_by |= {} if allowed is None else {"sources": sorted(allowed)}
+        listed = [*listed, read_by]
     return [*listed, entities] if entities else listed
 
 

@@ -11,6 +11,11 @@ NameKind: TypeAlias = Literal["name", "identifier", "formula", "foreign_key"]
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 
 
+FoundKind: TypeAlias = Literal["entity", "relation"]
+"""What a language model finds in a text: a thing that it names, and what it says of one."""
+FOUND_KINDS: tuple[FoundKind, ...] = get_args(FoundKind)
+
+
 class LinkSettings(Section):
     """What the table `unit_links` holds."""
 
@@ -27,6 +32,11 @@ class LinkSettings(Section):
         description="regular expressions of your own numbers, by a name of your choice; standards, "
         "declarations, grades and part numbers are known. One that takes more than five seconds in "
         "a text ends the step; `(?i)` holds for its own expression alone",
+    )
+    language_model: Slug | None = Field(
+        None,
+        description="entry of language_models that finds entities and relations in the texts of "
+        "documents, of the sources that it may see, each with its quotation; nobody unless given",
     )
 
     @field_validator("identifiers")

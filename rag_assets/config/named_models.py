@@ -7,6 +7,7 @@ from typing import Literal
 from rag_assets.config.base import check_named
 from rag_assets.config.figures import Figures
 from rag_assets.config.language_models import LanguageModelSettings
+from rag_assets.config.links import LinkSettings
 from rag_assets.config.parsers import MarkerModel, ParserSettings
 
 Entries = Mapping[str, LanguageModelSettings]
@@ -36,6 +37,19 @@ def describing_model(figures: Figures, entries: Entries) -> DescribingModel | No
     entry = _served(name, entries, key="language_model")
     longest = min(figures.max_tokens, entry.output_tokens)
     return DescribingModel(name, entry, figures.prompt, longest)
+
+
+def linking_model(
+    links: LinkSettings, entries: Entries
+) -> tuple[str, LanguageModelSettings] | None:
+    """The model that `links` names, with its name; None without one.
+
+    Raises:
+        ValueError: There is no such entry behind a server.
+    """
+    if (name := links.language_model) is None:
+        return None
+    return name, _served(name, entries, key="language_model")
 
 
 def with_marker_model(parser: ParserSettings, entries: Entries) -> ParserSettings:

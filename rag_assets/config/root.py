@@ -45,6 +45,7 @@ from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.named_models import (
     DescribingModel,
     describing_model,
+    linking_model,
     with_marker_model,
 )
 from rag_assets.config.naming import Naming
@@ -162,6 +163,12 @@ class Config(Section):
     @classmethod
     def _describing_model_is_there(cls, value: Figures, info: ValidationInfo) -> Figures:
         describing_model(value, info.data.get("language_models", {}))
+        return value
+
+    @field_validator("links", mode="after")
+    @classmethod
+    def _linking_model_is_there(cls, value: LinkSettings, info: ValidationInfo) -> LinkSettings:
+        linking_model(value, info.data.get("language_models", {}))
         return value
 
     @field_validator("chunkings", mode="before")
@@ -335,7 +342,7 @@ class Config(Section):
                 check_named(name, self.language_models, kind="language model", key=key)
 
     def _named_language_models(self) -> Iterator[tuple[str, str | None]]:
-        """Each key outside figures and parsers that names a language model, with the name."""
+        """Each key that names a language model, with the name; not figures, links and parsers."""
         answering = self.answering
         yield "answering.condenser", answering.condenser
         yield "answering.planner", answering.planner
@@ -411,6 +418,11 @@ class Config(Section):
     def describing_model(self) -> DescribingModel | None:
         """The language model that describes figures; None without one."""
         return describing_model(self.figures, self.language_models)
+
+    @property
+    def linking_model(self) -> tuple[str, LanguageModelSettings] | None:
+        """The entry that finds entities and relations, with its name; None without one."""
+        return linking_model(self.links, self.language_models)
 
     def language_model(self, name: str | None = None) -> tuple[str, LanguageModelSettings]:
         """The language model called `name`, or the first one, with its name.

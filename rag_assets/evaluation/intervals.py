@@ -51,6 +51,11 @@ class Clusters:
         return int(self.codes.max()) + 1 if self.codes.size else 0
 
     @property
+    def are_few(self) -> bool:
+        """Whether intervals are not reliable with so many."""
+        return self.count < FEWEST_CLUSTERS
+
+    @property
     def sizes(self) -> np.ndarray:
         """(clusters,) int: questions of each."""
         return np.bincount(self.codes, minlength=self.count)

@@ -21,7 +21,13 @@ from rag_assets.evaluation.intervals import (
 )
 from rag_assets.evaluation.metrics import METRICS, f1_of_means
 from rag_assets.evaluation.projection import LEVELS, Level
-from rag_assets.evaluation.significance import detectable, friedman, mcnemar, sign_flip
+from rag_assets.evaluation.significance import (
+    Friedman,
+    detectable,
+    friedman,
+    mcnemar,
+    sign_flip,
+)
 from rag_assets.schemas import column
 
 ALL_QUESTIONS = "combined"
@@ -249,6 +255,22 @@ def overall(
                 }
             )
     return pa.Table.from_pylist(rows, schema=OVERALL)
+
+
+def at_once(
+    values: np.ndarray, *, sources: Sequence[str], gold: Sequence[str], samples: int
+) -> tuple[Friedman, np.ndarray]:
+    """A test of several systems at once, and which differences from the first could be detected.
+
+    Args:
+        values: (questions, systems), higher is better.
+        sources: Of each question: see `clusters_of`.
+        gold: Of each question.
+        samples: Of the permutations.
+    """
+    clusters = clusters_of(sources, gold)
+    least = detectable(values[:, 1:] - values[:, :1], clusters)
+    return friedman(values, clusters, samples=samples), least
 
 
 def _filtered(scores: pa.Table, *, level: Level, domain: str, split: str) -> pa.Table:

@@ -12,7 +12,7 @@ from rag_assets.store import Store
 from rag_assets.store.unit_links import NAMED, links_of
 
 NAMES = ("links by kind", "linked rows", "links of kinds")
-KINDS = ("title", "key", "name", "foreign_key", "identifier", "formula")
+KINDS = ("title", "key", "name", "foreign_key", "identifier", "formula", "relation")
 
 
 def preview(store: Store, table: str) -> Preview:

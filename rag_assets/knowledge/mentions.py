@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from rag_assets.config import NameKind
+from rag_assets.config import FoundKind, NameKind
 from rag_assets.store.completions import ForeignKey
 from rag_assets.terms.names import (
     canonical_formula,
@@ -30,11 +30,11 @@ MOST_OF_A_UNIT = 200
 class UnitName(NamedTuple):
     """A name in a unit."""
 
-    kind: NameKind
+    kind: NameKind | FoundKind
     name: str
     """The canonical form of the name, which all spellings share: see `names`."""
     text: str
-    """The name as it is written."""
+    """The name as it is written; what a language model found, as it quotes it."""
     place: str
     """The column of a row, or the first and last character of a chunk's text, such as `120-128`."""
     defines: bool
@@ -51,12 +51,18 @@ class RowCell(NamedTuple):
 
 
 def mentions_of_chunk(
-    text: str, *, title: str, uri: str, is_first: bool, patterns: Sequence[str] = ()
+    text: str,
+    *,
+    title: str,
+    uri: str,
+    is_first: bool,
+    patterns: Sequence[str] = (),
+    more: Sequence[UnitName] = (),
 ) -> list[UnitName]:
     """The identifiers and formulas of a chunk; if it is the first, what its document is about too.
 
     A document is about its title and its file's name, with and without a qualifier, and about the
-    identifiers and formulas that stand in either.
+    identifiers and formulas that stand in either. `more` are names that somebody else found.
     """
     found: list[UnitName] = []
     if is_first:
@@ -65,7 +71,7 @@ def mentions_of_chunk(
             for part in titles_in(about):
                 found.append(UnitName("name", name_of(part), part, place, defines=True))
             found += _written(about, patterns=patterns, place=place, about=None)
-    return _kept([*found, *_written(text, patterns=patterns)])
+    return _kept([*found, *_written(text, patterns=patterns), *more])
 
 
 def mentions_of_row(

@@ -17,7 +17,7 @@ def unit_links_of(config: Config, recipe: Variant) -> StepTable:
         table=tables.unit_links,
         key="unit_id",
         group="unit_id",
-        schema=schemas.UNIT_LINKS,
+        schema=schemas.READ_UNIT_LINKS if config.linking_model else schemas.UNIT_LINKS,
         revision=READING,
         inputs=(
             Input("chunk_vectors", tables.documents, "unit_id"),

@@ -1,6 +1,5 @@
 """The step of the room: from the units of a variant to the names in them."""
 
-from rag_assets import schemas
 from rag_assets.change.steps import ShownContent, StepContext, StepKind, StepResult, StepTable
 from rag_assets.change.work import Derivation
 from rag_assets.config import Config, Variant
@@ -18,11 +17,16 @@ class UnitLinks(StepKind):
     counts = "units"
     labels = frozenset({"lancedb", "text"})
     is_optional = True
-    would_change = "an edit of the unit, links.kinds or links.identifiers"
+    fails_beyond_input = True
+    would_change = "an edit of the unit, links.kinds, links.identifiers or links.language_model"
 
     def is_made(self, config: Config) -> bool:
         """Whether any kind of names is to be kept."""
         return bool(config.links.kinds)
+
+    def labels_of(self, config: Config) -> frozenset[str]:
+        """The labels of the kind, and that of a language model where one reads texts."""
+        return self.labels | {"ai"} if config.linking_model else self.labels
 
     def table(self, config: Config, recipe: Variant) -> StepTable:
         """The names in the recipe's units."""
@@ -41,11 +45,12 @@ class UnitLinks(StepKind):
         completing.record_all(store, config, work.steps)
         return StepResult(
             report=report,
-            schema=schemas.UNIT_LINKS,
+            schema=self.table(config, work.recipe).schema,
             preview=asset_metadata.preview(store, report.target),
             content=ShownContent(
                 asset_metadata.NAMES, lambda: asset_metadata.links(store, report.target)
             ),
+            about=report.spending,
         )
 
     def derivation(self, work: StepContext) -> Derivation:

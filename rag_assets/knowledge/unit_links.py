@@ -18,9 +18,17 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.change.row_inputs import RowInputs, rows_named
 from rag_assets.change.steps import StepTable, made_from
-from rag_assets.change.sync import Batch, Derivation, Failure, Report, Work, refresh
-from rag_assets.config import Config, NameKind, Variant
+from rag_assets.change.sync import AskedReport, Batch, Derivation, Failure, Work, refresh
+from rag_assets.config import FOUND_KINDS, Config, FoundKind, NameKind, Variant
 from rag_assets.identity import fingerprint
+from rag_assets.knowledge.found_names import (
+    READING,
+    UNITS_A_BATCH,
+    FoundNames,
+    NameFinder,
+    entities_prompt,
+    opened_finder,
+)
 from rag_assets.knowledge.mentions import (
     RowCell,
     UnitName,
@@ -28,15 +36,13 @@ from rag_assets.knowledge.mentions import (
     mentions_of_row,
 )
 from rag_assets.knowledge.step_tables import unit_links_of
-from rag_assets.schemas import TABLE_ROWS_TABLE
+from rag_assets.schemas import READ_BY, TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.store.completions import ForeignKey
 from rag_assets.store.exports import all_exported
 
-CHUNK_COLUMNS = ("unit_id", "document_id", "uri", "section", "index", "text")
+CHUNK_COLUMNS = ("unit_id", "document_id", "source", "uri", "section", "index", "text")
 ROW_COLUMNS = ("row_id", "source", "table", "row_key", "pairs")
-NAMES = ("unit_id", "document_id", "uri", "mentions")
-"""The columns that are made here."""
 GONE = "the table of rows has it no more, or not for a moment: refresh again"
 """Why the names of a row cannot be read, while another refresh is under way."""
 ForeignKeys: TypeAlias = Mapping[str, Sequence[ForeignKey]]
@@ -52,8 +58,10 @@ def refresh_unit_links(
     variant: str,
     log: Callable[[str], None],
     retry: bool = False,
-) -> Report:
+) -> AskedReport:
     """Bring the names of the units of `variant` up to the units.
+
+    A text of which a language model says nothing now keeps the names that need none.
 
     Raises:
         MissingTableError: The units were never built.
@@ -69,14 +77,21 @@ def refresh_unit_links(
         pinned.update(units.tables)
         return units
 
-    def transform(changed: pa.Table, /) -> Iterator[Batch]:
+    def transform(changed: pa.Table, /, *, finder: NameFinder | None = None) -> Iterator[Batch]:
         documents, rows = pinned.items()
         patterns = sorted(config.links.identifiers.values())  # as in the table's address
         entities = config.links.entities
-        named = partial(_batch, kinds=config.links.kinds)
+        schema = unit_links_of(config, config.variant(variant)).schema
+        named = partial(_batch, kinds={*config.links.kinds, *FOUND_KINDS}, schema=schema)
         chunks = partial(rows_named, store, key="unit_id", keys=changed["key"])
         for found in chunks(documents[0], columns=CHUNK_COLUMNS, version=documents[1]):
-            yield named(_of_chunks(found.to_pylist(), patterns=patterns))
+            size = UNITS_A_BATCH if finder else max(1, len(found))
+            for start in range(0, len(found), size):
+                units = found.slice(start, size).to_pylist()
+                read = finder.read(units) if finder else None
+                more = read.names if read else {}
+                batch = _of_chunks(units, patterns=patterns, more=more)
+                yield named(batch, read=read)
         ids = store.read(rows[0], columns=["unit_id"], version=rows[1])["unit_id"]
         left = ids.filter(pc.is_in(ids, changed["key"].combine_chunks()))
         has_rows = store.exists(TABLE_ROWS_TABLE)
@@ -94,7 +109,13 @@ def refresh_unit_links(
             gone = [Failure(row, GONE, row, "environment") for row in rest.done if has_rows]
             yield replace(rest, failed=gone)
 
-    return refresh(Work.of(of_units, transform, inputs=inputs), log=log, retry=retry)
+    with opened_finder(store, config, log=log, retry=retry) as finder:
+        work = Work.of(of_units, partial(transform, finder=finder), inputs=inputs)
+        report = refresh(work, log=log, retry=retry)
+        if finder and (line := finder.asked.left_line()):
+            log(line)
+        spending = finder.asked.client.spending.record() if finder else {}
+        return AskedReport.of(report, spending=spending)
 
 
 def derivation(store: Store, config: Config, recipe: Variant) -> Derivation:
@@ -137,7 +158,9 @@ def _recipe(step: StepTable, declared: ForeignKeys) -> str:
         table: [[[*one["columns"]], one["table"], [*one["others"]]] for one in each]
         for table, each in declared.items()
     }
-    return fingerprint(step.asset, step.revision, step.recipe, keys)
+    is_read = step.schema is schemas.READ_UNIT_LINKS
+    asked = [READING, entities_prompt().hash] if is_read else []
+    return fingerprint(step.asset, step.revision, step.recipe, keys, *asked)
 
 
 def _inputs(store: Store, step: StepTable, *, declared: ForeignKeys) -> RowInputs:
@@ -145,8 +168,10 @@ def _inputs(store: Store, step: StepTable, *, declared: ForeignKeys) -> RowInput
     return RowInputs.of(store, *parts, key=step.key, recipe=_recipe(step, declared))
 
 
-def _of_chunks(chunks: Sequence[Row], *, patterns: Sequence[str]) -> Iterator[Named]:
-    """The names in units of documents."""
+def _of_chunks(
+    chunks: Sequence[Row], *, patterns: Sequence[str], more: Mapping[str, Sequence[UnitName]]
+) -> Iterator[Named]:
+    """The names in units of documents; `more` are those that a language model found in each."""
     for unit in chunks:
         found = mentions_of_chunk(
             str(unit["text"]),
@@ -154,6 +179,7 @@ def _of_chunks(chunks: Sequence[Row], *, patterns: Sequence[str]) -> Iterator[Na
             uri=str(unit["uri"]),
             is_first=unit["index"] == 0,
             patterns=patterns,
+            more=more.get(str(unit["unit_id"]), ()),
         )
         yield str(unit["unit_id"]), str(unit["document_id"]), str(unit["uri"]), found
 
@@ -192,17 +218,25 @@ def _of_rows(
         yield str(row["row_id"]), None, table, found
 
 
-def _batch(units: Iterable[Named], *, kinds: Collection[NameKind]) -> Batch:
-    """Units with those of their names that are kept."""
+def _batch(
+    units: Iterable[Named],
+    *,
+    kinds: Collection[NameKind | FoundKind],
+    schema: pa.Schema,
+    read: FoundNames | None = None,
+) -> Batch:
+    """Units with those of their names that are kept, and what became of reading them."""
+    marks = read.marks if read else {}
     listed = [
         {
             "unit_id": unit,
             "document_id": document,
             "uri": uri,
             "mentions": [one._asdict() for one in found if one.kind in kinds],
+            READ_BY: marks.get(unit),
         }
         for unit, document, uri, found in units
     ]
-    content = pa.schema([schemas.UNIT_LINKS.field(name) for name in NAMES])
+    content = pa.schema([each for each in schema if each.name not in schemas.SYSTEM_COLUMNS])
     rows = pa.Table.from_pylist(listed, schema=content)
-    return Batch(rows, done=rows["unit_id"].to_pylist())
+    return Batch(rows, done=rows["unit_id"].to_pylist(), failed=read.failed if read else ())

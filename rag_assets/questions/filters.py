@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from rag_assets.quality.languages import language_of_each
 from rag_assets.terms.coverage import HeldTerms, coverage, terms_of
-from rag_assets.terms.words import normalized, words_of
+from rag_assets.terms.words import words_of
 
 FEWEST_WORDS, MOST_WORDS = 4, 60
 """The fewest and the most words of a question."""
@@ -96,16 +96,6 @@ def is_near_duplicate(question: str, others: Iterable[str]) -> bool:
     return any(
         len(words & other) >= ALIKE * len(words | other) and exact == names for other, names in held
     )
-
-
-def place_of(span: str, text: str) -> range:
-    """The place of `span` in `text`, by letters and digits alone; empty if it is not there."""
-    folded = [(each, place) for place, one in enumerate(text) for each in normalized(one)]
-    wanted = normalized(span)
-    start = "".join(each for each, _ in folded).find(wanted)
-    if not wanted or start < 0:
-        return range(0)
-    return range(folded[start][1], folded[start + len(wanted) - 1][1] + 1)
 
 
 def language_of(text: str) -> str:

@@ -36,7 +36,7 @@ from rag_assets.questions.known_items import Rarity, sentences_to_ask
 from rag_assets.retrieval.filters import encodable
 from rag_assets.retrieval.model_rewriter import PASSING
 from rag_assets.store import Store
-from rag_assets.terms.words import normalized
+from rag_assets.terms.words import normalized, place_of
 from rag_assets.workers import Json
 
 REVISION = 2
@@ -209,7 +209,7 @@ class _WindowReading:
         question, span, answer = (
             encodable(str(said.get(name, ""))).strip() for name in ("question", "span", "answer")
         )
-        found = ((each, filters.place_of(span, each.own_text)) for each in self.window)
+        found = ((each, place_of(span, each.own_text)) for each in self.window)
         chunk, held = next((each for each in found if each[1]), (self.window[0], range(0)))
         quote = chunk.own_text[held.start : held.stop]
         fault = (

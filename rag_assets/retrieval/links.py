@@ -28,7 +28,7 @@ class WayOverLink:
     text: str
     """The name, as it is written in the unit that mentions it."""
     kind: str
-    """`title`, `key`, `name`, `identifier`, `formula` or `foreign_key`."""
+    """`title`, `key`, `name`, `identifier`, `formula`, `foreign_key` or `relation`."""
     is_back: bool
     """Whether the first unit is about the name, and this one mentions it; else the other way."""
 
@@ -69,6 +69,10 @@ class LinksInMemory:
         for place in self._of_unit.get(unit, ()):
             document = self._things[place] if self._is_document[place] else None
             yield Reached(self._targets[place], document, self._step(unit, place, is_back=False))
+
+    def degree(self, unit: str, document: str | None) -> int:
+        """How many links a unit has: what it names, and what names it or its document."""
+        return len(self._of_unit.get(unit, ())) + len(self._of_thing.get(document or unit, ()))
 
     def to_thing(self, unit: str, document: str | None, *, most: int) -> Iterator[Reached]:
         """What mentions the names that a unit, or its document, is about; none of more than `most`.

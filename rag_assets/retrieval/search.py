@@ -376,7 +376,8 @@ class VariantIndex:
         fusion = retriever.query_fusion
         rewriting = self._rewriting.identity(fusion) if fusion else None
         said = self._glossary.content if self._glossary else ""
-        followed = self.complete_set.unit_links if retriever.links else None
+        is_followed = retriever.links or "node_selection" in retriever.signals
+        followed = self.complete_set.unit_links if is_followed else None
         others = [rewriting, [followed.data_version, said] if followed else None]
         return [*states, *(other for other in others if other)]
 

@@ -40,7 +40,13 @@ class SelectNodes(Protocol):
     """Searches by the signal `node_selection`; the laboratory has it, and hands it in."""
 
     def __call__(
-        self, units: UnitTable, queries: Sequence[str], depth: int, where: str | None, /
+        self,
+        units: UnitTable,
+        queries: Sequence[str],
+        depth: int,
+        where: str | None,
+        links: LinksInMemory | None,
+        /,
     ) -> list[Ranking]:
         """At most `depth` of the units that meet `where`, for each query."""
         ...
@@ -51,7 +57,12 @@ class MissingSignalError(UnanswerableError, LookupError):
 
 
 def select_no_nodes(
-    _units: UnitTable, _queries: Sequence[str], _depth: int, _where: str | None, /
+    _units: UnitTable,
+    _queries: Sequence[str],
+    _depth: int,
+    _where: str | None,
+    _links: LinksInMemory | None,
+    /,
 ) -> list[Ranking]:
     """Stands where no selection of nodes was handed in.
 

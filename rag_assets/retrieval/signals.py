@@ -63,7 +63,7 @@ def _found(
                 )
         case "node_selection":
             with call.timed("node_selection"):
-                found = call.select_nodes(units, queries, depth, where)
+                found = call.select_nodes(units, queries, depth, where, call.links())
         case other:
             assert_never(other)
     return dict(zip(queries, found, strict=True))
@@ -87,8 +87,10 @@ def state_of(units: UnitTable, signal: Signal) -> Sequence[Canonical]:
             if all(text_index(units.dataset, name=index.name).is_exact for index in indexes):
                 return ["exact", [[index.name, index.details] for index in indexes]]
             return units.files_of(indexes)
-        case "dense" | "sparse" | "node_selection":
+        case "dense" | "sparse":
             return ["exact"]
+        case "node_selection":
+            return ["by score and degree"]
         case other:
             assert_never(other)
 
@@ -96,7 +98,7 @@ def state_of(units: UnitTable, signal: Signal) -> Sequence[Canonical]:
 def _keys(
     signal: Signal, call: SearchCall, queries: Sequence[str], *, table: str, units: UnitTable
 ) -> dict[str, str]:
-    if not call.rankings.is_kept:
+    if not call.rankings.is_kept or signal == "node_selection":  # which looks at links too
         return {}
     by = call.encoder(table).encoder_id if signal in BY_MODEL else "words"
     searched = fingerprint(units.content, signal, state_of(units, signal), by, call.where)

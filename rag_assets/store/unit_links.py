@@ -19,9 +19,11 @@ from rag_assets.store.store import Store
 
 MOST_THINGS = 10
 """Documents and rows that one name may be of: all of them are candidates, and none is chosen."""
-BY_KEY = "(document_id IS NOT NULL OR m.place IN ('', 'key'))"
+TOLD = "m.kind = 'relation'"
+"""SQL: whether a mention `m` is what a language model found that its unit says of a thing."""
+BY_KEY = f"(NOT {TOLD} AND (document_id IS NOT NULL OR m.place IN ('', 'key')))"
 """SQL: whether a mention `m` names its thing by a title or a key. Otherwise it is the label of a
-row, which many rows may share: those are counted apart."""
+row, which many rows may share, or said of a thing: both are counted apart."""
 NAMED = ("unit_id", "document_id", "uri", "mentions")
 """The columns of the table of names that links are made of."""
 
@@ -29,25 +31,27 @@ _MENTIONS = """
 WITH cells AS (SELECT unit_id, document_id, uri, unnest(mentions) AS m FROM units),
 mentions AS (
     SELECT unit_id, coalesce(document_id, unit_id) AS thing, document_id IS NOT NULL AS is_document,
-        uri, m.kind AS kind, coalesce(s.meaning, m.name) AS name, m.text AS text, m.place AS place,
+        uri, CASE WHEN {is_found} THEN 'name' ELSE m.kind END AS kind, {is_found} AS is_found,
+        {told} AS is_told, coalesce(s.meaning, m.name) AS name, m.text AS text, m.place AS place,
         m.defines AS defines, {by_key} AS by_key,
         coalesce(document_id IN (SELECT document FROM replaced), false) AS is_replaced
-    FROM cells LEFT JOIN synonyms AS s ON m.kind = 'name' AND s.name = m.name
+    FROM cells LEFT JOIN synonyms AS s ON (m.kind = 'name' OR {is_found}) AND s.name = m.name
 ),
 things AS (
     SELECT kind, name, thing, is_document, uri, is_replaced, min(unit_id) AS target,
-        CASE WHEN kind <> 'name' THEN kind WHEN is_document THEN 'title'
-            WHEN min(place) = '' THEN 'key' ELSE 'name' END AS shown,
+        CASE WHEN kind <> 'name' THEN kind WHEN bool_and(is_told) THEN 'relation'
+            WHEN is_document THEN 'title' WHEN min(place) = '' THEN 'key' ELSE 'name' END AS shown,
         first(text ORDER BY place) AS text
     FROM mentions WHERE defines GROUP BY kind, name, thing, is_document, uri, is_replaced
-    QUALIFY count(*) FILTER (NOT is_replaced) OVER (PARTITION BY kind, name, bool_or(by_key))
-        <= {most}
+    QUALIFY count(*) FILTER (NOT is_replaced)
+        OVER (PARTITION BY kind, name, bool_or(by_key), bool_and(is_told)) <= {most}
 )"""
 _LINKS = (
     _MENTIONS
     + """
-SELECT m.unit_id, t.target, t.thing, t.is_document, first(m.text ORDER BY m.kind) AS text,
-    first(m.place ORDER BY m.kind) AS place,
+SELECT m.unit_id, t.target, t.thing, t.is_document,
+    first(m.text ORDER BY m.kind, m.is_found, m.place) AS text,
+    first(m.place ORDER BY m.kind, m.is_found, m.place) AS place,
     first(t.shown ORDER BY m.kind, t.shown) AS kind
 FROM mentions AS m JOIN things AS t ON m.kind = t.kind AND m.name = t.name
 WHERE m.thing <> t.thing
@@ -78,7 +82,8 @@ def links_of(
     Returns:
         `unit_id`, which mentions `text` at its `place`; the `thing` that this is the name of, which
         is a document or the id of a row, and `target`, the unit in which that says so; `kind` is
-        `title`, `key`, `name`, `identifier`, `formula` or `foreign_key`. Ordered by unit and thing.
+        `title`, `key`, `name`, `identifier`, `formula`, `foreign_key` or `relation`. Ordered by
+        unit and thing.
     """
     return _joined(_LINKS, units, synonyms=synonyms, replaced=replaced)
 
@@ -132,5 +137,7 @@ def _joined(
         }
     )
     old = pa.table({"document": pa.array(replaced, pa.string())})
-    text = statement.format(most=MOST_THINGS, by_key=BY_KEY, **given)
+    found = "m.kind IN ('entity', 'relation')"
+    parts = {"by_key": BY_KEY, "told": TOLD, "is_found": found}
+    text = statement.format(most=MOST_THINGS, **parts, **given)
     return query(text, units=units, synonyms=meanings, replaced=old)

@@ -109,3 +109,13 @@ def normalized(text: str) -> str:
     """Letters and digits of `text`, after NFKC, in lower case."""
     folded = unicodedata.normalize("NFKC", text).lower()
     return "".join(character for character in folded if character.isalnum())
+
+
+def place_of(span: str, text: str) -> range:
+    """The place of `span` in `text`, by letters and digits alone; empty if it is not there."""
+    folded = [(each, place) for place, one in enumerate(text) for each in normalized(one)]
+    wanted = normalized(span)
+    start = "".join(each for each, _ in folded).find(wanted)
+    if not wanted or start < 0:
+        return range(0)
+    return range(folded[start][1], folded[start + len(wanted) - 1][1] + 1)

@@ -1,11 +1,14 @@
 """The table of names follows its units, and a search has the names of the units it searches."""
 
+import json
 import random
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 
 from rag_assets.change.steps import StepContext
 from rag_assets.config import Config, LinkStage, Retriever, TextNameKind
@@ -13,6 +16,7 @@ from rag_assets.graph import STEPS
 from rag_assets.knowledge.checks import subjects
 from rag_assets.knowledge.steps import UNIT_LINKS
 from rag_assets.knowledge.unit_links import refresh_unit_links
+from rag_assets.models.language.many_asked import UNANSWERED_IN_A_ROW
 from rag_assets.quality import result_of
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.links import in_text
@@ -29,6 +33,7 @@ from rag_assets_testing.faults.comparing import contents, quarantine
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_testing.faults.project import Project
+from rag_assets_testing.scripted_language_model import Behaviour, ScriptedServer, answers, status
 
 
 def names_in(config: Config) -> list[tuple[str, str]]:
@@ -336,3 +341,111 @@ def test_the_count_of_links_by_kind_is_shown(made):
     assert {"kind": "foreign_key", "from documents": 0, "from rows": 2} in shown[
         "links by kind"
     ].records
+
+
+RINSING = "# Rinsing\n\nThe Lund cell rinses Little Ann. It is the washer of NHS 3101.\n"
+SAID = {
+    "entities": [
+        {"name": "AB-1201 washer", "quotation": "little  Ann"},
+        {"name": "steel 3", "quotation": "is not there"},
+    ],
+    "relations": [
+        {
+            "subject": "Lund cell",
+            "relation": "rinses",
+            "object": "AB-1201 washer",
+            "quotation": "The Lund cell rinses Little Ann.",
+        },
+        {
+            "subject": "Bonn cell",
+            "relation": "rinses",
+            "object": "steel 3",
+            "quotation": "The Bonn cell rinses",
+        },
+    ],
+}
+
+
+def reads(body: dict) -> Behaviour:
+    """Says of the text on rinsing what stands there and what does not; of the plan one entity."""
+    passage = json.loads(body["messages"][-1]["content"])["passage"]
+    plan = {"entities": [{"name": "Lund cell", "quotation": "our cell"}], "relations": []}
+    nothing = {"entities": [], "relations": []}
+    said = SAID if "Little Ann" in passage else plan if "our cell" in passage else nothing
+    return answers(json.dumps(said))
+
+
+@pytest.fixture
+def reader() -> Iterator[ScriptedServer]:
+    with ScriptedServer(reads) as server:
+        yield server
+
+
+def read_by(made: Project, server: ScriptedServer, **links: object) -> Config:
+    """The config of the project with a language model that reads its texts."""
+    entry = {"base_url": server.url, "model": "reader", "local": True, "attempts": 1}
+    said = {"language_models": {"reader": entry}, "links": {"language_model": "reader", **links}}
+    given = yaml.safe_load(made.file.read_text()) | said
+    made.file.write_text(yaml.safe_dump(given))
+    return made.config
+
+
+def test_entities_and_relations_that_a_model_quotes_from_the_text_are_links(made, reader):
+    made.write("notes/rinsing.md", RINSING)
+    made.write("notes/plan.md", "# Plan\n\nPaint our cell.\n")
+    made.write("parts/ab_1201.md", "# AB-1201 washer\n\nIt is made of steel.\n")
+    with hashing():
+        refresh(read_by(made, reader))
+
+    pin = set_of(made.store, made.config, "default").unit_links
+    assert pin
+    units = made.store.read(pin.table, columns=["unit_id", "uri"], version=pin.version)
+    uris = dict(zip(*(units[name].to_pylist() for name in ("unit_id", "uri")), strict=True))
+    found = {
+        (uris[each["unit_id"]], each["kind"], each["text"], uris[each["target"]])
+        for each in read_links(made.store, pin, synonyms={}).to_pylist()
+    }
+    rinsing, plan = "notes/rinsing.md", "notes/plan.md"
+    assert (rinsing, "title", "Little Ann", "parts/ab_1201.md") in found
+    assert (plan, "relation", "our cell", rinsing) in found
+    assert not any("steel 3" in text or "Bonn" in text for _, _, text, _ in found)
+
+
+def test_a_text_is_read_once_whatever_becomes_of_the_tables_that_hold_it(made, reader):
+    made.write("notes/rinsing.md", RINSING)
+    with hashing():
+        refresh(read_by(made, reader))
+        texts = len({body["messages"][-1]["content"] for body in reader.requests})
+        assert reader.calls == texts > 4
+        made.write("notes/rinsing.md", RINSING + "Nothing else.\n")
+        *_, report = refresh(made.config)
+        assert reader.calls == texts + 1
+        (made.config.state_dir / "language_models" / "calls.sqlite").unlink()
+        *_, anew = refresh(read_by(made, reader, identifiers={"x": "QX[0-9]+"}))
+
+    assert reader.calls == texts + 1
+    assert report.spending["language model calls"] == 1
+    assert anew.target != report.target
+    assert anew.added > texts
+
+
+def test_a_server_that_is_away_takes_no_name_and_is_asked_at_the_next_refresh(made):
+    away = [status(500)] * UNANSWERED_IN_A_ROW
+    with hashing(), ScriptedServer(lambda body: away.pop() if away else reads(body)) as server:
+        before = links_in(made)
+        *_, first = refresh(read_by(made, server))
+        assert {each.kind for each in first.failures} == {"environment"}
+        assert links_in(made) == before
+        *_, second = refresh(made.config)
+
+    assert not second.failures
+
+
+def test_no_text_of_a_source_that_the_model_may_not_see_is_sent(made, reader):
+    with hashing():
+        read_by(made, reader)
+        made.file.write_text(made.file.read_text().replace("local: true", "sources: [lists]"))
+        *_, report = refresh(made.config)
+
+    assert reader.calls == 0
+    assert not report.failures

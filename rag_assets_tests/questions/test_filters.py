@@ -3,6 +3,7 @@
 import pytest
 
 from rag_assets.questions import filters
+from rag_assets.terms.words import place_of
 
 CHUNK = """\
 STD 1234 Zinc flake coatings > 4 Salt spray
@@ -137,13 +138,13 @@ def test_near_duplicates_have_nearly_the_same_words():
     ],
 )
 def test_a_span_is_found_by_letters_and_digits_and_is_what_stands_there(span, found):
-    place = filters.place_of(span, CHUNK)
+    place = place_of(span, CHUNK)
 
     assert CHUNK[place.start : place.stop] == found
 
 
 def test_a_span_is_found_where_a_character_stands_for_several():
-    place = filters.place_of("the ﬂake", "On the flake ﬁlm")
+    place = place_of("the ﬂake", "On the flake ﬁlm")
 
     assert (place.start, place.stop) == (3, 12)
-    assert filters.place_of("film", "On the flake ﬁlm") == range(13, 16)
+    assert place_of("film", "On the flake ﬁlm") == range(13, 16)

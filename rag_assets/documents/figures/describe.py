@@ -12,7 +12,6 @@ not asked again.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from itertools import islice
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from rag_assets.config import Config, DescribingModel
 from rag_assets.documents.figures.describing import CONTENT, Describer, PicturedFigure
 from rag_assets.documents.step_tables import DESCRIBING, descriptions_of
 from rag_assets.identity import fingerprint
+from rag_assets.models.language.many_asked import ManyAsked
 from rag_assets.models.language.opening import open_entry
 from rag_assets.store import Store, images
 from rag_assets.store.damage import DamagedTablesError
@@ -32,14 +32,6 @@ from rag_assets.store.damage import DamagedTablesError
 FIGURES_A_BATCH = 32
 LONGEST_CAPTION = 500
 """At most so many characters of a figure's own words are sent to the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class DescriptionReport(sync.Report):
-    """What one pass did, and what it used of the language model."""
-
-    spending: Mapping[str, int | float | str] = field(default_factory=dict)
-    """What the language model took: see `Spending.record`."""
 
 
 def refresh_descriptions(
@@ -50,7 +42,7 @@ def refresh_descriptions(
     model: DescribingModel,
     log: Callable[[str], None],
     retry: bool = False,
-) -> DescriptionReport:
+) -> sync.AskedReport:
     """Describe the figures that are new and drop the descriptions of those that are gone.
 
     Args:
@@ -69,6 +61,8 @@ def refresh_descriptions(
         return _inputs(figures_of, model)
 
     with open_entry(model.name, model.settings, state=store.root) as client:
+        asked = ManyAsked(client, things="figures", retry=retry)
+        describer = Describer(store, model, asked)
 
         def transform(changed: pa.Table) -> Iterator[sync.Batch]:
             new = dict(zip(*(changed[name].to_pylist() for name in INPUTS.names), strict=True))
@@ -76,19 +70,14 @@ def refresh_descriptions(
                 new = {image: mark for image, mark in new.items() if image not in reused.done}
                 yield reused
             wanted = iter([figures_of[image] for image in new])
-            describer = Describer(store, model, client, retry=retry)
             while part := list(islice(wanted, FIGURES_A_BATCH)):
                 yield describer.batch(part)
 
         work = sync.Work.of(of_figures, transform, inputs=inputs)
         report = sync.refresh(work, log=log, retry=retry)
-        if left := client.spending.outcomes["over_budget"]:
-            log(
-                f"the budget of the language model {model.name} is used up: {left:,} figures are "
-                "left for the next refresh"
-            )
-        counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
-        return DescriptionReport(**counted, spending=client.spending.record())
+        if line := asked.left_line():
+            log(line)
+        return sync.AskedReport.of(report, spending=client.spending.record())
 
 
 def derivation(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from rag_assets.answering.generation.reading import read_answer
 from rag_assets.answering.generation.writing import Writer, Written
 from rag_assets.citations.sentences import Sentence
-from rag_assets.config import AnswerExperiment
+from rag_assets.config import AnswerExperiment, Retriever
 from rag_assets.models.language.calls import Message, Request
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
@@ -33,6 +33,8 @@ class AnswerArm:
     """Whose model it asks."""
     memory: Prompt | None = None
     """The prompt of a model that is shown nothing; else None."""
+    retriever: Retriever | None = None
+    """What finds what it is shown; None: what finds it for the arm before, or as configured."""
 
     @property
     def fingerprint(self) -> str:
@@ -59,10 +61,7 @@ def arms_of(experiment: AnswerExperiment, writers: Mapping[str, Writer]) -> list
 
     `writers` are those that it names, by their names.
     """
-    plain = {
-        name: replace(writer, unsupported="mark", further_queries=0, asks_again=False)
-        for name, writer in writers.items()
-    }
+    plain = {name: plainly(writer) for name, writer in writers.items()}
     memory = read_prompt(PACKAGE, "answer_without_sources")
     if experiment.design == "writers":
         shown = None if experiment.sources else memory
@@ -75,3 +74,8 @@ def arms_of(experiment: AnswerExperiment, writers: Mapping[str, Writer]) -> list
         AnswerArm("rules", with_rules),
         AnswerArm("rules, faults named", replace(with_rules, asks_again=True)),
     ]
+
+
+def plainly(writer: Writer) -> Writer:
+    """A writer that is asked once, from what is shown; what does not hold is marked."""
+    return replace(writer, unsupported="mark", further_queries=0, asks_again=False)

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
@@ -24,7 +25,12 @@ from rag_assets.config import NOBODY, AnswerExperiment, Config
 from rag_assets.config.questions import GENERATED_SETS
 from rag_assets.evaluation.intervals import DIFFERENCES, SHARES
 from rag_assets.evaluation.questions import Question
-from rag_assets.laboratory.answer_evaluation.answer_items import References, ShownText, answer_items
+from rag_assets.laboratory.answer_evaluation.answer_items import (
+    References,
+    ShownText,
+    answer_items,
+    context_item,
+)
 from rag_assets.laboratory.answer_evaluation.answer_means import AnswerNumber, mean_over
 from rag_assets.laboratory.answer_evaluation.bench import Bench, bench_of, place_of
 from rag_assets.laboratory.answer_evaluation.evaluating import spending_of
@@ -48,6 +54,9 @@ from rag_assets.retrieval.row_cells import rows_among
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
 
 FOLDER = "answer_experiments"
 REVISION = 4
@@ -146,8 +155,8 @@ def run_answer_experiment(
             return known
         started = time.monotonic()
         bench = bench_of(Assistant(store, config, variant))
-        asked = _chosen(bench.questions, experiment)
-        made = _answered(bench, asked, arms, log=log)
+        asked = spread(bench.questions, experiment.split, most=experiment.most_questions)
+        made = answered(bench.assistant.index, asked, arms, bench=bench, log=log)
         rows = list(map(_judged_row, asked, made))
         names = [arm.name for arm in arms]
         ranked = [_ranked(names, of_row) for of_row in made] if experiment.writers else []
@@ -218,7 +227,7 @@ def read_record(store: Store, name: str) -> AnswerExperimentRecord | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _ArmAnswer:
+class ArmAnswer:
     """What an arm made of a question."""
 
     measured: AnswerMeasured
@@ -226,38 +235,48 @@ class _ArmAnswer:
     """Without the marks of citations."""
     items: Sequence[JudgedItem]
     """What can be judged of it: one or none."""
+    context: Sequence[JudgedItem]
+    """What can be judged of what was found for it: one or none."""
 
 
-def _chosen(questions: Sequence[Question], experiment: AnswerExperiment) -> list[Question]:
-    """The questions of the split, or as many as are wanted, evenly spread."""
-    every = [question for question in questions if question.split == experiment.split]
+def spread(questions: Sequence[Question], split: str, *, most: int) -> list[Question]:
+    """The questions of a split, or as many as are wanted, evenly spread.
+
+    Raises:
+        ExperimentError: There are none.
+    """
+    every = [question for question in questions if question.split == split]
     if not every:
         raise ExperimentError(
-            f"there is no question of the split {experiment.split!r}: name question files under "
+            f"there is no question of the split {split!r}: name question files under "
             "evaluation.questions, and refresh"
         )
-    count = min(experiment.most_questions, len(every))
+    count = min(most, len(every))
     return [every[place * len(every) // count] for place in range(count)]
 
 
-def _answered(
-    bench: Bench,
+def answered(
+    index: "VariantIndex",
     asked: Sequence[Question],
     arms: Sequence[AnswerArm],
     *,
+    bench: Bench,
     log: Callable[[str], None],
-) -> list[list[_ArmAnswer]]:
-    """For each question what each arm made of it."""
-    index, store, config = bench.assistant.index, bench.assistant.store, bench.assistant.config
+) -> list[list[ArmAnswer]]:
+    """For each question what each arm made of it, from what it finds in `index`."""
+    store, config = bench.assistant.store, bench.assistant.config
     references = References.of(store, config, bench.documents)
 
-    def one(question: Question) -> list[_ArmAnswer]:
-        hits = index.search(question.text, top_k=config.answering.hits).hits
-        rows = rows_among(hits, store=store, complete_set=index.complete_set)
-        shown = [ShownText(hit.unit_id, hit.text, hit.source) for hit in hits]
+    def one(question: Question) -> list[ArmAnswer]:
         reference = references.answers[question.question_id]
-        answers = []
+        answers: list[ArmAnswer] = []
         for arm in arms:
+            if arm.retriever or not answers:
+                hits = index.search(
+                    question.text, top_k=config.answering.hits, retriever=arm.retriever
+                ).hits
+                rows = rows_among(hits, store=store, complete_set=index.complete_set)
+                shown = [ShownText(hit.unit_id, hit.text, hit.source) for hit in hits]
             written = arm.write(question.text, hits, rows)
             items = answer_items(
                 question,
@@ -271,7 +290,7 @@ def _answered(
             measured = measure(
                 question.question_id, written, hits=hits, rows=rows, reference=reference
             )
-            answers.append(_ArmAnswer(measured, text, items))
+            answers.append(ArmAnswer(measured, text, items, context_item(question, shown)))
         return answers
 
     found = []
@@ -283,7 +302,7 @@ def _answered(
     return found
 
 
-def _judged_row(question: Question, made: Sequence[_ArmAnswer]) -> JudgedRow:
+def _judged_row(question: Question, made: Sequence[ArmAnswer]) -> JudgedRow:
     """What can be judged: each answer, and each beside that of the first arm."""
     first, *others = made
     arms = [first.items]
@@ -294,7 +313,7 @@ def _judged_row(question: Question, made: Sequence[_ArmAnswer]) -> JudgedRow:
     return JudgedRow(*place_of(question), arms)
 
 
-def _ranked(arms: Sequence[str], made: Sequence[_ArmAnswer]) -> RankedAnswers:
+def _ranked(arms: Sequence[str], made: Sequence[ArmAnswer]) -> RankedAnswers:
     """The answers that can be judged, of all arms side by side."""
     there = {arm: each for arm, each in zip(arms, made, strict=True) if each.items}
     items = [each.items[0] for each in there.values()]
@@ -332,7 +351,7 @@ def pair_item(answer: JudgedItem, first: JudgedItem, texts: tuple[str, str]) -> 
 
 def _compared(
     arms: Sequence[AnswerArm],
-    made: Sequence[Sequence[_ArmAnswer]],
+    made: Sequence[Sequence[ArmAnswer]],
     judged: Sequence[JudgedArm],
     asked: Sequence[Question],
     *,

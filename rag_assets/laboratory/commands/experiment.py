@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from rag_assets.change.completing import is_up_to_date
-from rag_assets.config import Config
+from rag_assets.config import NOBODY, Config
 from rag_assets.graph import STEPS
 from rag_assets.reports.text_tables import table
 from rag_assets.serving import job_runs, refresh_run
@@ -137,10 +137,22 @@ def _expected_of_retrieval(config: Config, name: str) -> Calls:
         model = config.language_model(experiment.named("language_model").get("model"))[0]
         strategies = len(experiment.value("strategies", list))
         return {model: (0, strategies * len(read_questions(Store.of(config))))}
+    if experiment.design == "graph_retrieval":
+        return _expected_of_systems(config, experiment.value("most_questions", int))
     if experiment.design == "report_retrieval" and config.evaluation.judges:
         reports = 2 * len(report_questions(experiment))
         return added(of_answers(config, reports, reports=True), of_judges(config, reports))
     return {}
+
+
+def _expected_of_systems(config: Config, questions: int) -> Calls:
+    """What answers of the three systems of P3 take; nothing where nobody writes, or judges."""
+    from rag_assets.laboratory.experiments.graph_answers import METRICS, SYSTEMS
+
+    writer = config.answering.writer
+    judges = of_judges(config, questions, rubrics=len(METRICS))
+    asked = [{writer: (0, questions)}, judges] if writer not in (None, NOBODY) and judges else []
+    return added(*asked * len(SYSTEMS))
 
 
 def build(store: Store, config: Config, names: Sequence[str]) -> None:

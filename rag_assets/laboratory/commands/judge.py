@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from rag_assets.serving.replies import (
     project_of,
     say,
 )
-from rag_assets.store import Store
+from rag_assets.store import MissingIndexError, Store
 from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
@@ -177,9 +178,28 @@ def _agreement(config: Config) -> Reply:
         lines += [f"\n{name}: {counted:,} items labelled in an order of chance, which count"]
         lines += _lines([*people, *map(_row, found)], [])
         lines += [line for each in found for line in _told(each)]
+    matching = _matching(config, labels)
+    if matching:
+        record["reference_matching"] = {"thresholds": matching}
+        lines += ["\nReference matching, by the units that people ticked (P1, table 7, figure 10)"]
+        lines += _lines(matching, [])
     if not record:
         lines.append("Nobody labelled anything yet: `rag-assets judge label sentence`")
     return Reply(record, "\n".join(lines))
+
+
+def _matching(config: Config, labels: "LabelFile") -> list[Mapping[str, Json]]:
+    """The precision of reference matching at several thresholds; none without labels of units."""
+    from rag_assets.answering.assistant import Assistant
+    from rag_assets.laboratory.judges.matching import matched_by_labels, precision_rows
+    from rag_assets.questions.judging.labels import task_of
+
+    own, assistant = labels.on(task_of("sentence").of), Assistant(Store.of(config), config)
+    with suppress(MissingIndexError):  # there are no units that a sentence may refer to
+        every = _sources(config).to_match() if own else []
+        if matched := matched_by_labels(every, own, assistant.matched):
+            return [*map(dict, precision_rows(matched))]
+    return []
 
 
 def _expected(config: Config, task: "LabelTask", labelled: int) -> Calls:

@@ -1,14 +1,14 @@
 """What a design cannot say as data: values that are computed from its settings, or from a corpus.
 
 What these functions return fills gaps of the file of their design: see `designs`. Designs that read
-a corpus or a file of their own have modules: `index_size`, `parser_comparison`, `follow_ups` and
-`report_design`.
+a corpus or a file of their own, or have somebody answer, have modules: `index_size`,
+`parser_comparison`, `follow_ups`, `graph_answers` and `report_design`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, LinkStage, QueryFusion
+from rag_assets.config import UNWEIGHTED, Config, Experiment, Fusion, QueryFusion
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.questions import Question
 from rag_assets.laboratory.experiments.design import ExperimentError
@@ -154,14 +154,6 @@ def _question_origin(given: Given) -> Values:
     }
 
 
-def _graph_retrieval(given: Given) -> Values:
-    """The retriever with and without links, and the links that P3's graph has too."""
-    chosen = given.config.retrieval.retrievers[given.experiment.value("retriever", str)]
-    links = chosen.links or LinkStage()
-    plain, linked = (chosen.model_copy(update={"links": each}) for each in (None, links))
-    return {"plain": plain, "linked": linked, "links": links}
-
-
 def _fine_tuning(given: Given) -> Values:
     """Each reranker with each number of units that it reads, and none; one named twice counts once.
 
@@ -189,7 +181,6 @@ COMPUTED: Mapping[str, Callable[[Given], Values]] = {
     "signal_domain_fusion": _signal_domain_fusion,
     "arms": _arms,
     "question_origin": _question_origin,
-    "graph_retrieval": _graph_retrieval,
     "fine_tuning": _fine_tuning,
 }
 """By design."""

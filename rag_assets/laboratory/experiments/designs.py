@@ -97,6 +97,8 @@ def _computed(given: Given) -> Scope:
             )
         case "condensation":
             from rag_assets.laboratory.experiments.follow_ups import condensation as values
+        case "graph_retrieval":
+            from rag_assets.laboratory.experiments.graph_answers import graph_retrieval as values
         case "report_retrieval":
             from rag_assets.laboratory.experiments.report_design import report_retrieval as values
         case design:

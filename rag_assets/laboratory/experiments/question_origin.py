@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 
 from rag_assets.evaluation.experiment_runs import TOP_N, SetOrder
 from rag_assets.evaluation.intervals import (
-    FEWEST_CLUSTERS,
     NO_WIDTH,
     Clusters,
     clusters_of,
@@ -130,9 +129,9 @@ def _agreement(
 ) -> tuple[float, float | None, float | None]:
     """Tau-b of both, and its interval."""
     [tau] = _tau_b(*(each.values.mean(axis=0)[None] for each in (people, own)))
-    clusters = min(people.clusters.count, own.clusters.count)
-    if clusters < FEWEST_CLUSTERS:
+    if people.clusters.are_few or own.clusters.are_few:
         return float(tau), None, None
+    clusters = min(people.clusters.count, own.clusters.count)
     drawn = (
         drawn_means(each.values, each.clusters, samples=samples, seed=seed)
         for seed, each in enumerate((people, own))

@@ -27,6 +27,7 @@ from rag_assets.laboratory.experiments.report_prompts import (
 from rag_assets.laboratory.experiments.report_retrieval import ReportComparison, compare_retrieval
 from rag_assets.laboratory.judges.asking import RubricJudge, open_judges
 from rag_assets.laboratory.judges.judged_means import (
+    JudgedRow,
     judged_arms,
     judgments_of,
     save_items,
@@ -39,8 +40,6 @@ from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.table_lookup.arm import arms_of
 
 SET = "report_prompts"
-JUDGMENTS_FILE = "report_judgments.parquet"
-"""Beside the evaluation of the variant: what each judge said, in the schema `JUDGMENTS`."""
 AS_LISTED = "as listed"
 """Moves when prompts without a model should be taken apart otherwise."""
 REVISION = 1
@@ -145,11 +144,7 @@ class _BothWays:
             judgments = judgments_of(judges, found.items, log=lambda _line: None)
             judged = judged_reports(found, judgments, judges, samples=samples)
         if judgments:
-            folder = folder_of(self.store, self.variant)
-            folder.mkdir(parents=True, exist_ok=True)
-            save_judgments(judgments, folder / JUDGMENTS_FILE)
-            every = {each.item_id for each in judgments}
-            save_items(self.store, f"reports__{self.variant}", found.items, every)
+            keep_judged(self.store, self.variant, "report", found.items, judgments)
         return [self._protocol(found), *_tables(found, samples), *judged]
 
     def _protocol(self, found: ReportComparison) -> Appendix:
@@ -224,12 +219,7 @@ def judged_reports(
     Raises:
         ExperimentError: One does not answer now; what it has said is kept.
     """
-    for each in judgments:
-        if each.may_pass:
-            raise ExperimentError(
-                f"{each.judge} cannot judge now: {each.reason}; run the experiment again later, "
-                "what was judged is kept"
-            )
+    require_lasting(judgments)
     arms = judged_arms(judgments, judges, found.items, samples=samples)
     if not any(arm.means for arm in arms):
         return []
@@ -255,6 +245,37 @@ def judged_reports(
     ]
     title = "Scores of judges, on the whole (P4, table 7)"
     return [*by_prompt, Appendix(title=title, about=f"{LEGEND} {about}".strip(), rows=whole)]
+
+
+def keep_judged(
+    store: Store,
+    variant: str,
+    of: str,
+    rows: Sequence[JudgedRow],
+    judgments: Sequence[Judgment],
+) -> None:
+    """Keep what judges said beside the evaluation of a variant, and what it was said of.
+
+    `report_judgments.parquet`, for `of` a report, has the schema `JUDGMENTS`.
+    """
+    folder = folder_of(store, variant)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_judgments(judgments, folder / f"{of}_judgments.parquet")
+    save_items(store, f"{of}s__{variant}", rows, {each.item_id for each in judgments})
+
+
+def require_lasting(judgments: Sequence[Judgment]) -> None:
+    """Let no judgment stand of which a later run may say another thing.
+
+    Raises:
+        ExperimentError: A judge does not answer now; what it has said is kept.
+    """
+    for each in judgments:
+        if each.may_pass:
+            raise ExperimentError(
+                f"{each.judge} cannot judge now: {each.reason}; run the experiment again later, "
+                "what was judged is kept"
+            )
 
 
 def _by_prompt(

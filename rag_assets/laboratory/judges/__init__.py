@@ -5,5 +5,5 @@ judgments say (failures counted as the worst and as the best), `wording` tells i
 
 Then read `kappa` (agreement of two raters, with its interval), then `calibration` (what labels say
 of a judge, and few labels with many judgments of a mean) and `agreement` (every judge and rule,
-held against people).
+held against people), and `matching` (how often reference matching finds what people ticked).
 """

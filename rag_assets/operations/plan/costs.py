@@ -12,12 +12,15 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from rag_assets.change.throughput import Throughput, kind_of, throughput
-from rag_assets.config import Config
+from rag_assets.config import Config, LanguageModelSettings
 from rag_assets.config.base import read_data
 from rag_assets.graph import STEPS
 from rag_assets.index import encoders
+from rag_assets.knowledge.found_names import ANSWER_TOKENS, entities_prompt
+from rag_assets.knowledge.steps import UNIT_LINKS
+from rag_assets.models.language.client import CHARACTERS_PER_TOKEN
 from rag_assets.operations.plan.amounts import Amount, Embedding
-from rag_assets.operations.plan.figures import money_of
+from rag_assets.operations.plan.figures import money_of, most_money
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.sources.steps import EXPORTS
 from rag_assets.store import Store
@@ -56,7 +59,7 @@ def costs_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Co
         found[each.asset] = (
             _of_embedding(config, each, each.embedding, _speed_of(store, config, each.model, known))
             if each.embedding
-            else _cost(config, each, kind, known.get(kind))
+            else _cost(config, plan.variant, each, kind, known.get(kind))
         )
     return found
 
@@ -74,13 +77,30 @@ def _speed_of(
     return None
 
 
-def _cost(config: Config, asset: AssetPlan, kind: str, known: Throughput | None) -> Cost:
+def _cost(
+    config: Config, variant: str, asset: AssetPlan, kind: str, known: Throughput | None
+) -> Cost:
     seconds = _seconds(asset.changes.added + asset.changes.changed, known, kind)
-    asked = config.describing_model if asset.calls else None
-    price = asked.settings.price if asked else None
-    if asset.calls is None or asked is None or price is None:
+    asked, read = config.describing_model, config.linking_model
+    if asset.calls is None:
         return Cost(seconds)
-    return Cost(seconds, money_of(asset.calls, asked), price.currency)
+    if asset.asset == UNIT_LINKS.name and read:
+        price, money = read[1].price, _money_of_texts(config, variant, asset.calls, read[1])
+    elif asked:
+        price, money = asked.settings.price, money_of(asset.calls, asked)
+    else:
+        return Cost(seconds)
+    return Cost(seconds, money, price.currency if price else "")
+
+
+def _money_of_texts(
+    config: Config, variant: str, calls: Amount, settings: LanguageModelSettings
+) -> Amount | None:
+    """What it may cost that names are found in so many chunks; None without prices."""
+    size = config.chunkings[config.variant(variant).chunking].size
+    read = len(entities_prompt().text) + CHARACTERS_PER_TOKEN * size
+    written = min(ANSWER_TOKENS, settings.output_tokens)
+    return most_money(calls, settings.price, read=read, written=written)
 
 
 def _of_embedding(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow.compute as pc
 
 from rag_assets.change.deciding import Plan, decide
-from rag_assets.config import Config, DescribingModel
+from rag_assets.config import Config, DescribingModel, TokenPrices
 from rag_assets.documents.figures import describe
 from rag_assets.documents.figures.describe import LONGEST_CAPTION
 from rag_assets.models.language.client import TOKENS_PER_PICTURE
@@ -56,11 +56,15 @@ def money_of(calls: Amount, model: DescribingModel) -> Amount | None:
     At most as much as a budget reckons with: the prompt, a large picture and its words are read,
     and the longest description is written. How much less it is, only the server knows.
     """
-    most = cost_of(
-        model.settings.price,
-        prompt_tokens=len(model.prompt) + LONGEST_CAPTION + TOKENS_PER_PICTURE,
-        completion_tokens=model.max_tokens,
-    )
+    read = len(model.prompt) + LONGEST_CAPTION + TOKENS_PER_PICTURE
+    return most_money(calls, model.settings.price, read=read, written=model.max_tokens)
+
+
+def most_money(
+    calls: Amount, price: TokenPrices | None, *, read: int, written: int
+) -> Amount | None:
+    """What calls may cost that read and write at most so many tokens; None without prices."""
+    most = cost_of(price, prompt_tokens=read, completion_tokens=written)
     return None if most is None else Amount(calls.expected * most / 2, 0, calls.high * most)
 
 

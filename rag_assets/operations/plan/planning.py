@@ -19,6 +19,7 @@ from rag_assets.graph import STEPS
 from rag_assets.index import encoders
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.index.steps import CHUNK_VECTORS, ROW_VECTORS
+from rag_assets.knowledge.steps import UNIT_LINKS
 from rag_assets.operations.plan.amounts import Amount, Changes, Embedding
 from rag_assets.operations.plan.documents import (
     ChunksPlan,
@@ -173,6 +174,8 @@ class _Planning:
         for step in STEPS.in_order(self._config, self._variant).values():
             if step.kind.is_planned:
                 plans[step.asset] = known.get(step.kind) or self._by_inputs(step, plans)
+        if model := self._config.linking_model:
+            plans[UNIT_LINKS.name] = self._read_by(model[0], plans)
         first = plans.pop(DOCUMENT_FILES.name)
         return [first, *plans.values()]
 
@@ -191,6 +194,15 @@ class _Planning:
             return self._plan(kind, more)
         plan = decide(derivation)
         return self._plan(kind, _changes_of(plan) + more, plan)
+
+    def _read_by(self, model: str, plans: Mapping[str, AssetPlan]) -> AssetPlan:
+        """The names of units, and the texts that a language model may be asked about."""
+        found, documents = plans[UNIT_LINKS.name], plans[CHUNK_VECTORS.name].changes
+        held = self._store.count(self._tables.documents)
+        if plan := found.plan:  # it counts rows too, which nobody reads
+            held = min(held, plan.added + plan.changed)
+        calls = documents.added + documents.changed + Amount.of(held)
+        return replace(found, model=model, calls=replace(calls, low=0))
 
     def _plan(self, kind: StepKind, changes: Changes, plan: Plan | None = None) -> AssetPlan:
         return AssetPlan(kind.name, kind.counts, changes, plan)

