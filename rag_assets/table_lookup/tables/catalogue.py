@@ -287,7 +287,7 @@ def _contents(
     """A table with those of its rows that are among the units `indexed`; None if none is."""
     read = store.read(
         pin.table,
-        columns=["row_id", "row_key", "title", "pairs"],
+        columns=["row_id", "row_key", "title", "pairs", "shown"],
         where=_of_table(source, table),
         version=pin.version,
     )
@@ -301,5 +301,5 @@ def _contents(
         row_ids=read["row_id"].combine_chunks(),
         row_keys=read["row_key"].combine_chunks(),
         text_hashes=indexed["text_hash"].take(places).combine_chunks(),
-        cells=cells_by_column(read["pairs"]),
+        cells=cells_by_column(read["pairs"], read["shown"]),
     )
