@@ -88,12 +88,14 @@ def _count_unconverted(store: Store, tables: list[SourceTable], tally: Tally) ->
             for batch in store.batches(
                 TABLE_ROWS_TABLE, columns=["source", "table", "row_key", "pairs"], where=where
             ):
-                place = table.columns.index(column)
-                cells = pc.list_element(batch["pairs"], place)
+                cells, rows = batch["pairs"].flatten(), pc.list_parent_indices(batch["pairs"])
+                is_own = pc.equal(cells.field("column"), column)
+                cells, rows = cells.filter(is_own), rows.filter(is_own)
                 value, heading, numeric = map(cells.field, ("value", "heading", "numeric"))
                 is_moved = pc.and_(numeric, pc.ends_with(heading, f" [{unit}]"))
                 has_number = pc.fill_null(pc.match_substring_regex(value, r"\d"), False)
-                shown = batch.select(["source", "table", "row_key"]).append_column(column, value)
+                shown = batch.select(["source", "table", "row_key"]).take(rows)
+                shown = shown.append_column(column, value)
                 tally.count("unconverted_cells", pc.and_not(has_number, is_moved), shown=shown)
 
 

@@ -68,6 +68,8 @@ def test_lookups_compare_and_sum_in_the_declared_unit_and_cite_the_original(stor
     first, second = summed.inputs
     assert first.in_words == "db/metals, row 1, strength: 499.87 MPa (72.5 ksi)"
     assert (second.value, second.unit, second.original) == (480, "MPa", None)
+    shown = catalogue.shown(found.table)["strength"].to_pylist()
+    assert shown == ["499.87 (72.5 ksi)", "400 (0.4 GPa)", "480", "7.8 g/cm3"]
     assert "72.5 ksi" in [pair.value for pair in cited_row([first]).pairs]
 
 

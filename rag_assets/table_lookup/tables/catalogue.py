@@ -145,6 +145,20 @@ class Catalogue:
         """
         return self.contents(table).texts
 
+    def shown(self, table: TableInfo) -> pa.Table:
+        """`texts` for people: a converted cell with the original beside it.
+
+        Raises:
+            KeyError: It is no table of this catalogue.
+        """
+        texts = self.texts(table)
+        for name, originals in self.contents(table).originals.items():
+            cells = zip(texts[name].to_pylist(), originals, strict=True)
+            both = [f"{text} ({original})" if original else text for text, original in cells]
+            place = texts.column_names.index(name)
+            texts = texts.set_column(place, name, pa.array(both, pa.string()))
+        return texts
+
     def only(self, covers: Callable[[TableInfo], bool]) -> "Catalogue":
         """Those of its tables that `covers` allows, as a catalogue of their own."""
 
