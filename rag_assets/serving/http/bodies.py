@@ -13,6 +13,7 @@ from rag_assets.answering.record.feedback import Feedback, FeedbackKind
 from rag_assets.answering.record.listing import ListedAnswer
 from rag_assets.answering.record.notices import Notice
 from rag_assets.answering.record.staleness import TouchedSentence
+from rag_assets.answering.record.study import StudyReply
 from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.citations.values import Value
 from rag_assets.config import Versions
@@ -546,6 +547,13 @@ class FeedbackBody(Body):
     kind: FeedbackKind
     unit_id: UnitId | None = None
     """The unit that is meant by `right_source`."""
+
+
+class StudyBody(Body):
+    """What you say in the user study."""
+
+    replies: dict[str, StudyReply]
+    """By the ids of the questions: a score from 1 to 5, words, or both."""
 
 
 class HealthReply(ReplyBody):

@@ -21,6 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from rag_assets.answering.record.listing import AnswerFilter, find
+from rag_assets.answering.record.study import LONGEST_WORDS, SCORES, study_questions
 from rag_assets.citations.card import Card
 from rag_assets.questions.judging.labels import TASKS
 from rag_assets.reports import pages
@@ -40,6 +41,7 @@ from rag_assets.serving.http.bodies import (
     FeedbackBody,
     SearchBody,
     SeenBody,
+    StudyBody,
 )
 from rag_assets.serving.http.limits import LOOPBACK, InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
@@ -346,6 +348,27 @@ async def feedback(request: Request, service: Served) -> Response:
     given = _checked(FeedbackBody, await _form(request))
     await run_in_threadpool(answers.feedback, given, service)
     return HTMLResponse(render("thanks"))
+
+
+@opinions.get("/study")
+def study_page(kept: bool = False) -> Response:
+    """The questions of the user study."""
+    asked = {"questions": study_questions(), "scores": SCORES, "longest": LONGEST_WORDS}
+    return _page("study", "Study", is_kept=kept, **asked)
+
+
+@opinions.post("/study")
+async def study(request: Request, service: Served) -> Response:
+    """Keep what one says to them: thanks as a piece; else as the page."""
+    replies: dict[str, dict[str, object]] = {}
+    for name, said in (await _form(request)).items():
+        question, _, part = name.rpartition(".")
+        replies.setdefault(question, {})[part] = said
+    given = _checked(StudyBody, {"replies": replies})
+    await run_in_threadpool(answers.study, given, service)
+    if "hx-request" not in request.headers:
+        return RedirectResponse(f"{ROOT.get()}/study?kept=true", HTTPStatus.SEE_OTHER)
+    return HTMLResponse(render("study_kept"))
 
 
 @labels.get("/label")

@@ -1,5 +1,6 @@
 """Your kept answers: `/v1/history`, asked again, and what you think of them: `/v1/feedback`.
 
+`/v1/study` takes what you think of the system.
 `/v1/notices` has those that are other answers now.
 """
 
@@ -13,6 +14,7 @@ from rag_assets.answering.record.differing import difference_of
 from rag_assets.answering.record.feedback import Feedback, feedback_on, give
 from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
 from rag_assets.answering.record.notices import Notices
+from rag_assets.answering.record.study import keep_study
 from rag_assets.operations.erasure.kept_answers import erase
 from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
@@ -125,3 +127,10 @@ def feedback(body: bodies.FeedbackBody, service: Served) -> Feedback:
     found = service.own(body.answer_id)
     version = service.version_of(found)
     return give(service.answers, found, body.kind, unit_id=body.unit_id, index_version=version)
+
+
+@opinions.post("/study", status_code=204)
+def study(body: bodies.StudyBody, service: Served) -> None:
+    """Answer the questions of the user study; each time you do counts."""
+    version = service.served.version_now()
+    keep_study(service.answers, body.replies, user=service.user, index_version=version)
