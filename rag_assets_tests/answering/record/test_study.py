@@ -1,5 +1,7 @@
 """What people say in the user study."""
 
+import json
+import re
 import sqlite3
 from contextlib import closing
 
@@ -13,8 +15,10 @@ from rag_assets.answering.record.study import (
     study_questions,
     study_table,
 )
+from rag_assets.config import PATH_VARIABLE
 from rag_assets.operations.erasure.kept_answers import affected_answers, answers_by, erase
 from rag_assets.operations.erasure.traces import Traces
+from rag_assets.serving import cli
 from rag_assets.store import Store
 
 DOCUMENT = "qx-17.pdf"
@@ -60,6 +64,27 @@ def test_scores_are_counted_and_words_are_listed_by_question(store):
 def test_what_does_not_fit_a_question_is_refused(store, replies, said):
     with pytest.raises(FeedbackError, match=said):
         say(store, "anna", **replies)
+
+
+def test_the_study_is_printed_question_by_question(store, tmp_path, monkeypatch, capsys):
+    file = tmp_path / "rag_assets.yaml"
+    file.write_text("state_dir: .\nsources: {documents: .}\n")
+    monkeypatch.setenv(PATH_VARIABLE, str(file))
+    assert (cli.main(["answers", "study"]), "Nobody answered" in capsys.readouterr().out) == (
+        0,
+        True,
+    )
+    say(store, "anna", impression=4)
+    say(store, "bo", impression=5, workflow="in reports")
+
+    cli.main(["answers", "study"])
+
+    printed = capsys.readouterr().out
+    assert "Answered 2 times." in printed
+    assert re.search(r"on the whole\? +0 +0 +0 +1 +1 +4\.5", printed)
+    assert "Where in your work would you use it?\n- in reports" in printed
+    cli.main(["answers", "study", "--json"])
+    assert json.loads(capsys.readouterr().out)["questions"][-1]["mean"] == 4.5
 
 
 def test_a_purge_and_who_is_forgotten_take_what_was_said(store):

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import sys
 import types
 
@@ -10,8 +9,6 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.answering.asking import AnswerSources
-from rag_assets.answering.record.database import answers_of
-from rag_assets.answering.record.study import StudyReply, keep_study
 from rag_assets.media.json_lines import append
 from rag_assets.questions.from_answers import id_of
 from rag_assets.schemas import ANSWERS_TABLE
@@ -135,21 +132,6 @@ def test_answers_are_copied_to_a_table(made, command):
     assert (code, reply["exported"]) == (OK, 1)
     assert made.store.count(ANSWERS_TABLE) == 1
     assert command("answers", "export")[1]["exported"] == 0
-
-
-def test_the_study_is_printed_question_by_question(made, command):
-    assert "Nobody answered yet" in command("answers", "study", as_json=False)[1]
-    for score, words in ((4, ""), (5, "in reports")):
-        said = {"impression": StudyReply(score), "workflow": StudyReply(words=words)}
-        keep_study(answers_of(made.store), said, user="anna", index_version="7")
-
-    printed = command("answers", "study", as_json=False)[1]
-    _, reply, _ = command("answers", "study")
-
-    assert "Answered 2 times." in printed
-    assert re.search(r"on the whole\? +0 +0 +0 +1 +1 +4\.5\n", printed)
-    assert "Where in your work would you use it?\n- in reports" in printed
-    assert (reply["times"], reply["questions"][-1]["mean"]) == (2, 4.5)
 
 
 def test_a_user_is_forgotten(made, command):
