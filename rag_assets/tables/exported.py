@@ -187,6 +187,7 @@ def source_table(table: exports.ExportedTable) -> SourceTable:
     given = [_in_words(about.headings.get(name), name) for name in names]
     units = unit_columns(columns, given, about.units) if about.units else ()
     with_units = {each.place: each.heading for each in units}
+    hidden |= {names[each.beside] for each in units if each.beside is not None}
     return SourceTable(
         table,
         title=_in_words(about.title, about.table),

@@ -21,7 +21,7 @@ from rag_assets.citations.values import Number, exact
 from rag_assets.columns.numerals import evidence_of, plain
 from rag_assets.identity import canonical_number
 from rag_assets.tables.headings import UNIT_HEADINGS, split
-from rag_assets.tables.values import Values
+from rag_assets.tables.values import Values, canonical
 from rag_assets.terms.units import converted, pint_dimension, pint_unit
 
 NO_UNIT = "(no unit)"
@@ -50,7 +50,7 @@ class UnitColumn(NamedTuple):
     stated: str | None
     """The unit that the heading of the source states."""
     beside: int | None
-    """The position of the column with the unit of each cell."""
+    """The position of the column with the unit of each cell; it is emptied, as cells say theirs."""
 
 
 def unit_columns(
@@ -80,22 +80,20 @@ def in_units(
     moved, texts = list(values), shown.to_pylist()
     for column in units:
         own = values[column.place]
-        beside = None if column.beside is None else values[column.beside].text.to_pylist()
+        beside = repeat(None) if column.beside is None else values[column.beside].text.to_pylist()
         cells = [
             _cell(text, other or column.stated, column.unit)
-            for text, other in zip(own.text.to_pylist(), beside or repeat(None), strict=False)
+            for text, other in zip(own.text.to_pylist(), beside, strict=False)
         ]
         for row, cell in enumerate(cells):
-            is_beside = beside is not None and cell.is_number and beside[row]
-            if cell.original or is_beside:
-                texts[row] = texts[row] or [None] * len(values)
             if cell.original:
+                texts[row] = texts[row] or [None] * len(values)
                 texts[row][column.place] = f"{cell.value} {column.unit} ({cell.original})"
-            if is_beside:
-                texts[row][column.beside] = ""
         text = pa.array([cell.value for cell in cells], pa.string())
         numeric = pa.array([cell.is_number for cell in cells], pa.bool_())
         moved[column.place] = Values(text, numeric, own.problems)
+        if column.beside is not None:
+            moved[column.beside] = canonical(pa.nulls(len(text), pa.string()))
     return moved, pa.array(texts, shown.type)
 
 

@@ -48,7 +48,7 @@ def test_a_row_shows_the_declared_unit_and_the_original_beside_it(store):
         "name is S1 and strength is 499.87 MPa (72.5 ksi) and melts is 1371.111 °C (2500 °F).",
         "name is S2 and strength is 400 MPa (0.4 GPa) and melts is 1400 °C.",
         "name is S3 and strength is 480 MPa and melts [°C] is about 1400 °C.",
-        "name is S4 and strength [MPa] is 7.8 g/cm3 and unit is g/cm3.",
+        "name is S4 and strength [MPa] is 7.8 g/cm3.",
     ]
 
 
