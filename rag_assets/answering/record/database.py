@@ -121,7 +121,7 @@ STUDY = """
         PRIMARY KEY (study_id, question)
     ) WITHOUT ROWID;
 """
-"""What version 5 adds: see `study`."""
+"""What version 5 adds: what people say in the user study."""
 
 
 class AnswersFileError(RecordsFileError):

@@ -15,7 +15,7 @@ FeedbackKind: TypeAlias = Literal["up", "down", "right_source"]
 
 
 class FeedbackError(ValueError):
-    """A feedback does not fit its answer, or its question; the message says why."""
+    """A feedback does not fit its answer; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from rag_assets.answering.record.feedback import Feedback, FeedbackKind
 from rag_assets.answering.record.listing import ListedAnswer
 from rag_assets.answering.record.notices import Notice
 from rag_assets.answering.record.staleness import TouchedSentence
-from rag_assets.answering.record.study import StudyReply
 from rag_assets.answering.reporting.cited_report import CitedReport
 from rag_assets.citations.values import Value
 from rag_assets.config import Versions
 from rag_assets.documents.families.shown import DocumentMember
 from rag_assets.operations.explain.explaining import UnitLineage
 from rag_assets.serving.document_status import DocumentStatus
+from rag_assets.serving.study import StudyReply
 from rag_assets.store.serving_pointer import ServingPointer
 from rag_assets.table_lookup.looking_up import LookedUp
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, plan_from_json

@@ -13,12 +13,12 @@ import rag_assets
 from rag_assets.answering.answer import Answer, Scope, Shown
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.recalling import recall
-from rag_assets.answering.record.study import study_table
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.questions.judging.labels import read_labels
 from rag_assets.serving.callers import Caller, person_here
 from rag_assets.serving.http.page.answers import links_of, render, told_answer, unit_url
+from rag_assets.serving.study import study_table
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.questions.judged import kept, worded, written

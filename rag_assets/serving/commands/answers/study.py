@@ -13,8 +13,8 @@ EXAMPLES = """\
 def run(options: argparse.Namespace) -> Reply:
     """Count and list the replies."""
     from rag_assets.answering.record.database import answers_of
-    from rag_assets.answering.record.study import SCORES, study_table
     from rag_assets.reports.text_tables import table
+    from rag_assets.serving.study import SCORES, study_table
 
     _, store = project_of(options)
     times, found = study_table(answers_of(store))

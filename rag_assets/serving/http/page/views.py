@@ -21,7 +21,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from rag_assets.answering.record.listing import AnswerFilter, find
-from rag_assets.answering.record.study import LONGEST_WORDS, SCORES, study_questions
 from rag_assets.citations.card import Card
 from rag_assets.questions.judging.labels import TASKS
 from rag_assets.reports import pages
@@ -53,6 +52,7 @@ from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
 from rag_assets.serving.http.service import Answering, Served, Service
 from rag_assets.serving.replies import UsageError
+from rag_assets.serving.study import LONGEST_WORDS, SCORES, study_questions
 from rag_assets.store import serving_pointer
 from rag_assets.table_lookup.plans.plan import plan_from_text
 

@@ -14,13 +14,13 @@ from rag_assets.answering.record.differing import difference_of
 from rag_assets.answering.record.feedback import Feedback, feedback_on, give
 from rag_assets.answering.record.listing import AnswerFilter, ListedAnswer, find
 from rag_assets.answering.record.notices import Notices
-from rag_assets.answering.record.study import keep_study
 from rag_assets.operations.erasure.kept_answers import erase
 from rag_assets.questions.from_answers import left_with_people
 from rag_assets.serving.http import bodies
 from rag_assets.serving.http.admission import FEEDBACK, READ, let_in
 from rag_assets.serving.http.bodies import AnswerId
 from rag_assets.serving.http.service import Served, named
+from rag_assets.serving.study import keep_study
 from rag_assets.store import serving_pointer
 
 router = APIRouter(prefix="/v1", dependencies=[READ], tags=["history"])

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated
+from uuid import uuid4
 
 from pydantic import Field, TypeAdapter
 
 from rag_assets.answering.record.database import AnswersFile
-from rag_assets.answering.record.feedback import FeedbackError
-from rag_assets.answering.record.kept import new_id
 from rag_assets.config.base import read_data
 from rag_assets.process import clock
+from rag_assets.serving.replies import UsageError
 
 SCORES = (1, 2, 3, 4, 5)
 LONGEST_WORDS = 4_000
@@ -71,24 +71,23 @@ def keep_study(
     """Keep what one person says, by the ids of the questions; returns the id of it all.
 
     Raises:
-        FeedbackError: There is no such question, it asks for no score, or nothing is said.
+        UsageError: There is no such question, it asks for no score, or nothing is said.
         AnswersFileError: The file cannot be used.
     """
     asked = {each.id: each for each in study_questions()}
     for name, reply in replies.items():
         if name not in asked:
-            raise FeedbackError(f"there is no question {name!r}: there are {', '.join(asked)}")
+            raise UsageError(f"there is no question {name!r}: there are {', '.join(asked)}")
         if reply.score and asked[name].scale is None:
-            raise FeedbackError(f"{name} asks for words, not for a score")
-    at = clock.now()
-    study_id, given_at = new_id(at), at.isoformat(timespec="milliseconds")
+            raise UsageError(f"{name} asks for words, not for a score")
+    study_id, given_at = str(uuid4()), clock.now().isoformat(timespec="milliseconds")
     rows = [
         (study_id, name, reply.score, reply.words.strip(), user, index_version, given_at)
         for name, reply in replies.items()
         if reply.score or reply.words.strip()
     ]
     if not rows:
-        raise FeedbackError("nothing is said yet: answer at least one question")
+        raise UsageError("nothing is said yet: answer at least one question")
     with file.writing() as connection:
         connection.executemany("INSERT INTO study VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     return study_id
@@ -103,7 +102,7 @@ def study_table(file: AnswersFile) -> tuple[int, list[StudyRow]]:
     said: list[tuple[str, str, int | None, str]] = []
     if file.exists:
         with file.reading() as connection:
-            query = "SELECT study_id, question, score, words FROM study ORDER BY study_id"
+            query = "SELECT study_id, question, score, words FROM study ORDER BY given_at"
             said = connection.execute(query).fetchall()
     rows = []
     for asked in study_questions():

@@ -8,17 +8,17 @@ from contextlib import closing
 import pytest
 
 from rag_assets.answering.record.database import answers_of
-from rag_assets.answering.record.feedback import FeedbackError
-from rag_assets.answering.record.study import (
+from rag_assets.config import PATH_VARIABLE
+from rag_assets.operations.erasure.kept_answers import affected_answers, answers_by, erase
+from rag_assets.operations.erasure.traces import Traces
+from rag_assets.serving import cli
+from rag_assets.serving.replies import UsageError
+from rag_assets.serving.study import (
     StudyReply,
     keep_study,
     study_questions,
     study_table,
 )
-from rag_assets.config import PATH_VARIABLE
-from rag_assets.operations.erasure.kept_answers import affected_answers, answers_by, erase
-from rag_assets.operations.erasure.traces import Traces
-from rag_assets.serving import cli
 from rag_assets.store import Store
 
 DOCUMENT = "qx-17.pdf"
@@ -62,7 +62,7 @@ def test_scores_are_counted_and_words_are_listed_by_question(store):
     ],
 )
 def test_what_does_not_fit_a_question_is_refused(store, replies, said):
-    with pytest.raises(FeedbackError, match=said):
+    with pytest.raises(UsageError, match=said):
         say(store, "anna", **replies)
 
 
