@@ -23,7 +23,7 @@ class FilledCell:
     value: str
     """The canonical value."""
     is_number: bool
-    shown: str | None
+    shown: str | None = None
     """What is shown for the value; None where that is the value."""
 
 
