@@ -121,7 +121,7 @@ class EvidenceCards:
         selected = next((each for each in cited if isinstance(each, Rows)), None)
         keys = [key for each in cited if each.rows_cited for key in each.rows_cited.keys]
         named = (*(each.column for each in plan.where), plan.column, plan.other, plan.group_by)
-        rows = self.catalogue.texts(table).to_pylist() if table else []
+        rows = self.catalogue.shown(table).to_pylist() if table else []
         by_key = {row[ROW_KEY]: row for row in rows}
         return Card(
             title=table.title if table else plan.table,
@@ -176,7 +176,7 @@ class EvidenceCards:
     ) -> Card:
         """`card` with the row of that key between its neighbours, where the table has it."""
         name, value = key
-        texts = self.catalogue.texts(table)
+        texts = self.catalogue.shown(table)
         keys = texts[name].to_pylist()
         if value not in keys:
             return card

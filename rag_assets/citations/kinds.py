@@ -304,6 +304,8 @@ class Cell(UnitCitation):
     value: Value
     unit: str | None = None
     """Unit of measurement, as the heading states it."""
+    original: str | None = None
+    """Number and unit at the source, where the config declares another unit for the column."""
     kind: Literal["cell"] = "cell"
 
     @property
@@ -321,7 +323,8 @@ class Cell(UnitCitation):
         """The row, heading and value of the cell."""
         value = "empty" if self.value is None else str(self.value)
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.place}, {self.heading}: {value}{unit}"
+        original = f" ({self.original})" if self.original else ""
+        return f"{self.place}, {self.heading}: {value}{unit}{original}"
 
     @property
     def pair(self) -> CitedPair:
@@ -357,8 +360,10 @@ class Cell(UnitCitation):
 def cited_row(cells: Sequence[Cell], text: str = "") -> CitedRow:
     """Cells of one row as what a sentence is held to, with the `text` of the row's unit."""
     first = cells[0]
+    originals = (CitedPair(cell.heading, cell.original) for cell in cells if cell.original)
+    key = CitedPair("key of the row", first.row_key)
     return CitedRow(
-        (*(cell.pair for cell in cells), CitedPair("key of the row", first.row_key)),
+        (*(cell.pair for cell in cells), *originals, key),
         subject=f"{first.table} {first.row_key} {text}".replace("_", " "),
         name=f"{first.table}, row {first.row_key}",
         origin=first.source,

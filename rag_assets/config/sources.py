@@ -121,14 +121,31 @@ class TableSpec(Section):
     headings: dict[str, str] = Field(
         {}, description="column: heading in plain words, unit in square brackets"
     )
+    units: dict[str, str] = Field(
+        {},
+        description="column: unit to which its numbers are converted, from that of the cell, of a "
+        "column of units behind it, or of the heading; the original is shown beside",
+    )
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Without `read` where nothing is said: tables of before are then not read anew."""
+        """Without what says nothing: tables of before are then not read anew."""
         written = handler(self)
         if self.read == TableLines():
             written.pop("read", None)
+        if not self.units:
+            written.pop("units", None)
         return written
+
+    @field_validator("units")
+    @classmethod
+    def _units_are_known(cls, value: dict[str, str]) -> dict[str, str]:
+        from rag_assets.terms.units import is_money, pint_unit
+
+        for column, unit in value.items():
+            if pint_unit(unit) is None and not is_money(unit):
+                raise ValueError(f"{column}: {unit!r} is no unit that numbers can be converted to")
+        return value
 
     @property
     def is_pattern(self) -> bool:

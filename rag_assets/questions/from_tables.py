@@ -104,11 +104,12 @@ def contents_at(store: Store, name: str) -> TableContents:
     source, _, table = name.partition("/")
     rows = store.read(
         schemas.TABLE_ROWS_TABLE,
-        columns=["row_id", "row_key", "title", "pairs"],
+        columns=["row_id", "row_key", "title", "pairs", "shown"],
         where=f"source = {quoted(source)} AND `table` = {quoted(table)}",
     )
     ids, keys = (rows[each].combine_chunks() for each in ("row_id", "row_key"))
-    info, cells = (source, table, rows["title"][0].as_py()), cells_by_column(rows["pairs"])
+    info = (source, table, rows["title"][0].as_py())
+    cells = cells_by_column(rows["pairs"], rows["shown"])
     return contents_of(info, row_ids=ids, row_keys=keys, text_hashes=ids, cells=cells)
 
 

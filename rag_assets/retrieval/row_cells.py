@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.retrieval.hits import Hit
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
-COLUMNS = ("row_id", "source", "table", "title", "row_key", "pairs")
+COLUMNS = ("row_id", "source", "table", "title", "row_key", "pairs", "shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class FilledCell:
     value: str
     """The canonical value."""
     is_number: bool
+    shown: str | None = None
+    """What is shown for the value; None where that is the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,8 @@ def _row_of(row: Mapping) -> RowCells:
         title=row["title"],
         row_key=row["row_key"],
         cells=tuple(
-            FilledCell(pair["column"], pair["heading"], pair["value"], pair["numeric"])
-            for pair in row["pairs"]
+            FilledCell(pair["column"], pair["heading"], pair["value"], pair["numeric"], shown)
+            for pair, shown in zip(row["pairs"], row["shown"] or repeat(None), strict=False)
             if pair["value"] is not None and not pair["hidden"]
         ),
     )

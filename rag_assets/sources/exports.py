@@ -497,6 +497,7 @@ class ExportPass:
             headings=headings,
             read=landed.notes.read,
             shown=landed.notes.shown,
+            units={name: unit for name, unit in spec.units.items() if name in columns},
             foreign_keys=described.foreign_keys,
         )
         return self._taken(
@@ -522,11 +523,12 @@ class ExportPass:
         return self.outcomes.updated(item.spec, item.table, done, request.landed)
 
     def _require(self, spec: TableSpec, table: str, columns: Sequence[str]) -> None:
-        for wanted in (*spec.key, *([spec.cursor] if spec.cursor else [])):
+        units = () if spec.is_pattern else spec.units
+        for wanted in (*spec.key, *([spec.cursor] if spec.cursor else []), *units):
             if wanted not in columns:
                 raise SourceError(
-                    f"{self.source.name}/{table} has no column {wanted}: correct its key or "
-                    f"cursor in the config; there are {', '.join(columns)}"
+                    f"{self.source.name}/{table} has no column {wanted}: correct its key, "
+                    f"cursor or units in the config; there are {', '.join(columns)}"
                 )
 
     def _missing(self, origin: Origin, spec: TableSpec, names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from rag_assets.process import clock
 
@@ -32,6 +32,7 @@ class ExportRecord(TypedDict):
     """The number of NULL cells of each column."""
     read: Mapping[str, str]
     shown: Mapping[str, str]
+    units: NotRequired[Mapping[str, str]]
     foreign_keys: Sequence[ForeignKey]
 
 

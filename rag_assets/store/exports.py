@@ -53,6 +53,8 @@ class About:
     shown: Mapping[str, str] = field(default_factory=dict)
     """The column with what a program shows of a column's cells, by column. Its cell is NULL where
     that says no more, and empty where another cell shows it."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """The unit that the config declares for a column, by column: its cells are converted to it."""
     foreign_keys: Sequence[ForeignKey] = ()
     """The foreign keys that the database declares. No row depends on them, so no data version names
     them."""
@@ -73,6 +75,7 @@ class About:
             "hidden": list(self.hidden or ()),
             "headings": dict(self.headings),
             **({"shown": dict(self.shown)} if self.shown else {}),
+            **({"units": dict(self.units)} if self.units else {}),
         }
 
     def with_key(self, key: Sequence[str], *, hidden: Sequence[str]) -> "About":
@@ -194,7 +197,7 @@ def exported(store: Store, name: str) -> ExportedTable | None:
     if completion is None or completion.about is None:
         return None
     said = cast("dict[str, Any]", completion.about)
-    about = About(**{each.name: said[each.name] for each in fields(About)})
+    about = About(**{each.name: said[each.name] for each in fields(About) if each.name in said})
     columns, nulls = _columns(said["columns"]), said["nulls"]
     return ExportedTable(store, name, about, columns, nulls, completion)
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import asset_checks, quality
+from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.identity import Canonical
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
@@ -54,7 +55,7 @@ def _serialized_rows(config: Config) -> Subject:
 
 
 def _measured_rows(store: Store, tables: list[SourceTable]) -> TableMeasures:
-    tally = Tally("duplicate_ids", "largest_empty_share")
+    tally = Tally("duplicate_ids", "largest_empty_share", "unconverted_cells")
     profiler = Profiler(expected_rows=store.count(TABLE_ROWS_TABLE))
     for batch in store.batches(TABLE_ROWS_TABLE, columns=[KEY]):
         profiler.rows(batch)
@@ -73,9 +74,29 @@ def _measured_rows(store: Store, tables: list[SourceTable]) -> TableMeasures:
     inputs = quality.inputs_of(
         store, TABLE_ROWS_TABLE, wanted=lambda: sum(table.rows for table in tables)
     )
+    _count_unconverted(store, tables, tally)
     short = inputs - profile.rows - failed
     tally.put("unaccounted_rows", abs(short), examples=_by_table(store, tables) if short else ())
     return tally.measures(profile)
+
+
+def _count_unconverted(store: Store, tables: list[SourceTable], tally: Tally) -> None:
+    """Cells with a number that is not in the unit that the config declares for their column."""
+    for table in tables:
+        for column, unit in table.about.units.items():
+            where = f"source = {quoted(table.source)} AND `table` = {quoted(table.table)}"
+            for batch in store.batches(
+                TABLE_ROWS_TABLE, columns=["source", "table", "row_key", "pairs"], where=where
+            ):
+                cells, rows = batch["pairs"].flatten(), pc.list_parent_indices(batch["pairs"])
+                is_own = pc.equal(cells.field("column"), column)
+                cells, rows = cells.filter(is_own), rows.filter(is_own)
+                value, heading, numeric = map(cells.field, ("value", "heading", "numeric"))
+                is_moved = pc.and_(numeric, pc.ends_with(heading, f" [{unit}]"))
+                has_number = pc.fill_null(pc.match_substring_regex(value, r"\d"), False)
+                shown = batch.select(["source", "table", "row_key"]).take(rows)
+                shown = shown.append_column(column, value)
+                tally.count("unconverted_cells", pc.and_not(has_number, is_moved), shown=shown)
 
 
 def _by_table(store: Store, tables: list[SourceTable]) -> list[dict[str, str | int]]:

@@ -17,6 +17,7 @@ from rag_assets.store import MissingTableError, Store, exports
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.exports import KEY, About
 from rag_assets.tables import headings
+from rag_assets.tables.units import UnitColumn, unit_columns
 from rag_assets.tables.values import is_numeric
 
 
@@ -40,6 +41,8 @@ class SourceTable:
     """Whether each column holds numbers: equal spellings may be numbers or not."""
     shown: Mapping[str, str] = field(default_factory=dict)
     """The column that says how the file shows a column, by that column; see `About.shown`."""
+    units: tuple[UnitColumn, ...] = ()
+    """The columns whose cells are converted to the unit that the config declares."""
 
     @property
     def about(self) -> About:
@@ -86,7 +89,8 @@ class SourceTable:
     def settings(self) -> str:
         """Fingerprint of all that is said about the table beside its rows."""
         said = [self.title, self.key, self.columns, self.headings, self.hidden, self.numeric]
-        return fingerprint(*said, *([dict(self.shown)] if self.shown else []))
+        shown = [dict(self.shown)] if self.shown else []
+        return fingerprint(*said, *shown, *([list(map(list, self.units))] if self.units else []))
 
     @cached_property
     def data_version(self) -> str:
@@ -180,14 +184,19 @@ def source_table(table: exports.ExportedTable) -> SourceTable:
     beside = set(about.shown.values())
     columns = pa.schema([each for each in table.columns if each.name not in beside])
     names = columns.names
+    given = [_in_words(about.headings.get(name), name) for name in names]
+    units = unit_columns(columns, given, about.units) if about.units else ()
+    with_units = {each.place: each.heading for each in units}
+    hidden |= {names[each.beside] for each in units if each.beside is not None}
     return SourceTable(
         table,
         title=_in_words(about.title, about.table),
         columns=tuple(names),
-        headings=tuple(_in_words(about.headings.get(name), name) for name in names),
+        headings=tuple(with_units.get(place, words) for place, words in enumerate(given)),
         hidden=tuple(name in hidden for name in names),
         numeric=tuple(map(is_numeric, columns.types)),
         shown=about.shown,
+        units=units,
     )
 
 

@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+UNIT_HEADINGS = frozenset({"unit", "units", "uom", "unit of measurement", "enhet", "enheter"})
+"""What a column is called that holds the units of the column before it."""
 _WITH_UNIT = re.compile(r"(?P<words>.*\S)\s*\[(?P<unit>[^\[\]]+)\]", re.DOTALL)
 
 

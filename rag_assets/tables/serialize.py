@@ -23,6 +23,7 @@ from rag_assets.store import Store
 from rag_assets.tables.headings import split
 from rag_assets.tables.serializers import EMPTY, Pair, Serializer, serializer_of
 from rag_assets.tables.step_tables import SERIALIZING, serialized_of
+from rag_assets.tables.units import texts_shown
 
 EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
@@ -164,18 +165,12 @@ def _as_shown(
     rows: pa.Table, heading: pa.Array, value: pa.Array, numeric: pa.Array
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
     """Headings, values, and whether these are numbers, as the file shows them."""
-    widths = pc.list_value_length(rows["pairs"]).to_pylist()
-    texts = [
-        text
-        for width, shown in zip(widths, rows["shown"].to_pylist(), strict=True)
-        for text in shown or [None] * width
-    ]
+    shown = texts_shown(rows["pairs"], rows["shown"])
     headings = [
         words if text and (unit := split(whole)[1]) and unit in text else whole
-        for whole, text in zip(heading.to_pylist(), texts, strict=True)
+        for whole, text in zip(heading.to_pylist(), shown.to_pylist(), strict=True)
         for words in [split(whole)[0]]
     ]
-    shown = pa.array(texts, pa.string())
     is_shown = pc.is_valid(shown)
     return (
         pa.array(headings, pa.string()),

@@ -29,6 +29,7 @@ from rag_assets.store import Store
 from rag_assets.tables import exported
 from rag_assets.tables.exported import Moves, SourceTable
 from rag_assets.tables.step_tables import READING, ROWS
+from rag_assets.tables.units import in_units
 from rag_assets.tables.values import Values, canonical, corrected
 
 TARGET = ROWS.target()
@@ -251,7 +252,10 @@ def _identified(table: SourceTable, batches: Iterable[pa.RecordBatch]) -> Iterat
         values = [canonical(batch[name]) for name in table.columns]
         ids = row_ids(table.source, table.table, _contents(table.columns, values), seen=seen)
         keys = _keys([values[index].text for index in key], ids)
-        yield Identified(ids, keys, values, _shown(table, batch))
+        shown = _shown(table, batch)
+        if table.units:  # ids and keys are those of the source, whatever unit is declared
+            values, shown = in_units(table.units, values, shown)
+        yield Identified(ids, keys, values, shown)
 
 
 def _shown(table: SourceTable, batch: pa.RecordBatch) -> pa.Array:

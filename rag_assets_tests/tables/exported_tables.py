@@ -30,6 +30,7 @@ def write_table(
     hidden=("id",),
     headings=HEADINGS,
     keys=None,
+    units=None,
 ):
     """Let the exported table of `source`/`table` hold `rows`, a table or a list of rows.
 
@@ -37,7 +38,13 @@ def write_table(
     """
     data = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
     about = About(
-        source=source, table=table, title=title, key=key, hidden=hidden, headings=headings
+        source=source,
+        table=table,
+        title=title,
+        key=key,
+        hidden=hidden,
+        headings=headings,
+        units=units or {},
     )
     with TemporaryDirectory() as folder:
         landed = Path(folder) / "landed.parquet"

@@ -8,7 +8,8 @@ from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.row_cells import FilledCell, RowCells
 from rag_assets.table_lookup.tables.cells import number_of
 from rag_assets.table_lookup.tables.headings import words_and_unit
-from rag_assets.table_lookup.tables.table_contents import UNIT_HEADINGS
+from rag_assets.tables.headings import UNIT_HEADINGS
+from rag_assets.tables.units import original_of
 from rag_assets.terms.words import folded, has_number
 
 
@@ -66,6 +67,7 @@ def told_cells(row: RowCells, text_hash: str | None) -> list[ToldCell]:
                 heading=each.heading,
                 value=_value(each.cell),
                 unit=each.unit,
+                original=original_of(each.cell.shown, each.cell.value, each.unit),
             ),
         )
         for each in _with_units(row)

@@ -116,6 +116,8 @@ def select(
 def delete(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> set[str]:
     """Delete answers with all that hangs on them, and conditions that no answer names any more.
 
+    Ids of the user study delete what was said there.
+
     Returns:
         Their ids, and those of the answers that took their place in notices.
     """
@@ -123,21 +125,27 @@ def delete(connection: sqlite3.Connection, answer_ids: Iterable[str]) -> set[str
     while new:
         gone |= new
         new = {each for (each,) in _of_ids(connection, "SELECT answer_id", "recalls", new)} - gone
-    for _ in _of_ids(connection, "DELETE", "answer_id", gone):
-        pass
+    for table, key in (("answers", "answer_id"), ("study", "study_id")):
+        for _ in _of_ids(connection, "DELETE", key, gone, table=table):
+            pass
     connection.execute("DELETE FROM conditions WHERE key NOT IN (SELECT conditions FROM answers)")
     return gone
 
 
 def _of_ids(
-    connection: sqlite3.Connection, act: str, column: str, ids: Iterable[str]
+    connection: sqlite3.Connection,
+    act: str,
+    column: str,
+    ids: Iterable[str],
+    *,
+    table: str = "answers",
 ) -> Iterator[Row]:
-    """`act` on the answers whose `column` is one of `ids`."""
+    """`act` on the rows of `table` whose `column` is one of `ids`."""
     wanted = sorted(ids)
     for start in range(0, len(wanted), IDS_AT_ONCE):
         part = wanted[start : start + IDS_AT_ONCE]
         marks = ", ".join("?" * len(part))
-        yield from connection.execute(f"{act} FROM answers WHERE {column} IN ({marks})", part)
+        yield from connection.execute(f"{act} FROM {table} WHERE {column} IN ({marks})", part)
 
 
 def _conditions(connection: sqlite3.Connection, keys: Iterable[str]) -> Mapping[str, Conditions]:

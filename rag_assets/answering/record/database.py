@@ -13,7 +13,7 @@ from rag_assets.store.records_file import (
 FOLDER = "answers"
 FILE = "answers.sqlite"
 
-VERSION = 4
+VERSION = 5
 SCHEMA = """
     CREATE TABLE conditions (key TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE answers (
@@ -109,6 +109,21 @@ served when answers were compared last, its number, and the last answer that was
 """
 
 
+STUDY = """
+    CREATE TABLE study (
+        study_id TEXT NOT NULL,
+        question TEXT NOT NULL,
+        score INTEGER,
+        words TEXT NOT NULL,
+        user TEXT NOT NULL,
+        index_version TEXT NOT NULL,
+        given_at TEXT NOT NULL,
+        PRIMARY KEY (study_id, question)
+    ) WITHOUT ROWID;
+"""
+"""What version 5 adds: what people say in the user study."""
+
+
 class AnswersFileError(RecordsFileError):
     """The file of kept answers cannot be used; the message names it, and says what to do."""
 
@@ -116,8 +131,8 @@ class AnswersFileError(RecordsFileError):
 class AnswersFile(RecordsFile):
     """The file of kept answers of one state; safe to share between threads."""
 
-    schema, version = SCHEMA + RECALLS, VERSION
-    upgrades: ClassVar = {3: RECALLS}
+    schema, version = SCHEMA + RECALLS + STUDY, VERSION
+    upgrades: ClassVar = {3: RECALLS, 4: STUDY}
     error = AnswersFileError
     kept = "answer"
 

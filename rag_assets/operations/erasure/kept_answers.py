@@ -1,5 +1,7 @@
 """Erasing kept answers for good: those with traces of a document, of a user, and old ones.
 
+What people said in the user study lies in the same file, and is erased like an answer.
+
 An answer lies in the file of `answering.record.database` and perhaps in the table `answers`. It is
 erased from both so that no byte of it stays: the file is written anew, and of the table only the
 newest version is kept, made again without it.
@@ -90,12 +92,15 @@ def erase_affected(store: Store, found: AffectedAnswers) -> None:
 
 
 def answers_by(store: Store, user: str) -> list[str]:
-    """Ids of all answers to a user's questions, in the file and in the table."""
+    """Ids of all answers to a user's questions, in the file and in the table.
+
+    And of what the user said in the study.
+    """
     file = answers_of(store)
     found: set[str] = set()
     if file.exists:
         with file.reading() as connection:
-            rows = connection.execute("SELECT answer_id FROM answers WHERE user = ?", [user])
+            rows = connection.execute(_ids_where("user = ?", "user = ?"), [user, user])
             found.update(answer_id for (answer_id,) in rows)
     for generation in erasure.generations_of(store, ANSWERS_TABLE):
         for batch in erasure.rows_of_all_versions(store, generation, columns=["answer_id", "user"]):
@@ -167,7 +172,7 @@ def remove_old(store: Store, config: Config, *, log: Log) -> int:
     if file.exists:
         with file.reading() as connection:
             at = oldest.isoformat(timespec="milliseconds")
-            rows = connection.execute("SELECT answer_id FROM answers WHERE kept_at < ?", [at])
+            rows = connection.execute(_ids_where("kept_at < ?", "given_at < ?"), [at, at])
             found.update(answer_id for (answer_id,) in rows)
     if store.exists(ANSWERS_TABLE):
         table = store.read(ANSWERS_TABLE, columns=["answer_id", "kept_at"])
@@ -187,6 +192,12 @@ def _erase(store: Store, answer_ids: Sequence[str]) -> None:
     for generation in erasure.generations_of(store, ANSWERS_TABLE):
         erasure.delete_for_good(store, generation, column="answer_id", keys=answer_ids)
         erasure.keep_newest_version(store, generation)
+
+
+def _ids_where(of_answers: str, of_study: str) -> str:
+    """SQL: the ids of answers, and of what was said in the study, that meet conditions."""
+    answers = f"SELECT answer_id FROM answers WHERE {of_answers}"
+    return f"{answers} UNION SELECT study_id FROM study WHERE {of_study}"
 
 
 def _questions(question: str, answer: str) -> Iterator[str]:
@@ -211,6 +222,9 @@ def _in_file(
         for answer_id, touched in connection.execute("SELECT answer_id, touched FROM notices"):
             if traces.are_in(touched):
                 yield answer_id
+        for study_id, words in connection.execute("SELECT study_id, words FROM study"):
+            if traces.are_in(words):
+                yield study_id
         rows = connection.execute(f"SELECT answer_id, {', '.join(SEARCHED)} FROM answers")
         while part := rows.fetchmany(ROWS_AT_ONCE):
             for answer_id, *texts in part:

@@ -19,6 +19,7 @@ from rag_assets.config import Versions
 from rag_assets.documents.families.shown import DocumentMember
 from rag_assets.operations.explain.explaining import UnitLineage
 from rag_assets.serving.document_status import DocumentStatus
+from rag_assets.serving.study import StudyReply
 from rag_assets.store.serving_pointer import ServingPointer
 from rag_assets.table_lookup.looking_up import LookedUp
 from rag_assets.table_lookup.plans.plan import Condition, LookupPlan, plan_from_json
@@ -546,6 +547,13 @@ class FeedbackBody(Body):
     kind: FeedbackKind
     unit_id: UnitId | None = None
     """The unit that is meant by `right_source`."""
+
+
+class StudyBody(Body):
+    """What you say in the user study."""
+
+    replies: dict[str, StudyReply]
+    """By the ids of the questions: a score from 1 to 5, words, or both."""
 
 
 class HealthReply(ReplyBody):

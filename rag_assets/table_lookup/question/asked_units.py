@@ -8,8 +8,8 @@ from rag_assets.table_lookup.question.conditions import listed
 from rag_assets.table_lookup.question.draft import Draft
 from rag_assets.table_lookup.question.mentions import ColumnMention
 from rag_assets.table_lookup.question.quantities import plain_unit, unit_at
-from rag_assets.table_lookup.tables.table_contents import UNIT_HEADINGS
 from rag_assets.table_lookup.words import vocabulary
+from rag_assets.tables.headings import UNIT_HEADINGS
 from rag_assets.terms.units import converted, pint_unit
 
 _ASKED_UNIT = re.compile(r"(?:\b(?:in|i|how many|hur många)\s|\()(?=\D)", re.IGNORECASE)

@@ -33,6 +33,8 @@ def cells(found: Found, catalogue: Catalogue, column: ColumnInfo) -> tuple[Cell,
     values = cells_of(found, catalogue, column.name)[:MOST_INPUTS]
     hashes = cells_of(found, catalogue, TEXT_HASH)
     units = _units(found, catalogue, column)
+    kept = catalogue.contents(found.table).originals.get(column.name)
+    originals = [kept[place] if kept else None for place in found.places]
     return tuple(
         Cell(
             unit_id=row_id,
@@ -44,9 +46,10 @@ def cells(found: Found, catalogue: Catalogue, column: ColumnInfo) -> tuple[Cell,
             heading=column.heading,
             value=value,
             unit=unit,
+            original=original,
         )
-        for row_id, row_key, value, text_hash, unit in zip(
-            found.row_ids, found.row_keys, values, hashes, units, strict=False
+        for row_id, row_key, value, text_hash, unit, original in zip(
+            found.row_ids, found.row_keys, values, hashes, units, originals, strict=False
         )
     )
 

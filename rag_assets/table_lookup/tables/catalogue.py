@@ -145,6 +145,20 @@ class Catalogue:
         """
         return self.contents(table).texts
 
+    def shown(self, table: TableInfo) -> pa.Table:
+        """`texts` for people: a converted cell with the original beside it.
+
+        Raises:
+            KeyError: It is no table of this catalogue.
+        """
+        texts = self.texts(table)
+        for name, originals in self.contents(table).originals.items():
+            cells = zip(texts[name].to_pylist(), originals, strict=True)
+            both = [f"{text} ({original})" if original else text for text, original in cells]
+            place = texts.column_names.index(name)
+            texts = texts.set_column(place, name, pa.array(both, pa.string()))
+        return texts
+
     def only(self, covers: Callable[[TableInfo], bool]) -> "Catalogue":
         """Those of its tables that `covers` allows, as a catalogue of their own."""
 
@@ -287,7 +301,7 @@ def _contents(
     """A table with those of its rows that are among the units `indexed`; None if none is."""
     read = store.read(
         pin.table,
-        columns=["row_id", "row_key", "title", "pairs"],
+        columns=["row_id", "row_key", "title", "pairs", "shown"],
         where=_of_table(source, table),
         version=pin.version,
     )
@@ -301,5 +315,5 @@ def _contents(
         row_ids=read["row_id"].combine_chunks(),
         row_keys=read["row_key"].combine_chunks(),
         text_hashes=indexed["text_hash"].take(places).combine_chunks(),
-        cells=cells_by_column(read["pairs"]),
+        cells=cells_by_column(read["pairs"], read["shown"]),
     )

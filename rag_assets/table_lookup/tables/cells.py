@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from rag_assets.citations.values import Number, exact
 from rag_assets.columns.numerals import Mark, Numerals, evidence_of, plain
+from rag_assets.tables.units import texts_shown
 from rag_assets.terms.words import folded
 
 Comparison: TypeAlias = Literal[
@@ -98,7 +99,7 @@ def typed(texts: pa.Array, *, numeric: pa.Array) -> pa.Array:
         return texts
     numbers = numbers_of(texts)
     read = len(numbers) - numbers.null_count
-    is_of_numbers = pc.sum(numeric).as_py() == filled or read >= NUMERIC_FROM * filled
+    is_of_numbers = pc.any(numeric).as_py() or read >= NUMERIC_FROM * filled
     return numbers if is_of_numbers else _as_moments(texts)
 
 
@@ -167,18 +168,23 @@ class ColumnCells(NamedTuple):
     """Canonical values; NULL is an empty cell."""
     numeric: pa.Array
     """Whether the source itself has each value as a number."""
+    shown: pa.Array | None = None
+    """What is shown for each value; None where no row is shown otherwise."""
 
 
-def cells_by_column(pairs: pa.Array | pa.ChunkedArray) -> list[ColumnCells]:
+def cells_by_column(
+    pairs: pa.Array | pa.ChunkedArray, shown: pa.ChunkedArray | None = None
+) -> list[ColumnCells]:
     """The columns of a table, in the order in which they first occur.
 
-    `pairs` is the column of `schemas.TABLE_ROWS`. A row that lacks a column has an empty cell.
+    Both are columns of `schemas.TABLE_ROWS`. A row that lacks a column has an empty cell.
     """
     lists = pairs.combine_chunks() if isinstance(pairs, pa.ChunkedArray) else pairs
     rows = np.repeat(np.arange(len(lists)), pc.list_value_length(lists).to_numpy())
     flat = lists.flatten()
     names = flat.field("column").dictionary_encode()
     codes = names.indices.to_numpy()
+    texts = None if shown is None or shown.null_count == len(lists) else texts_shown(lists, shown)
     found = []
     for code, name in enumerate(names.dictionary.to_pylist()):
         places = np.flatnonzero(codes == code)
@@ -193,6 +199,7 @@ def cells_by_column(pairs: pa.Array | pa.ChunkedArray) -> list[ColumnCells]:
                 bool(flat.field("hidden")[newest].as_py()),
                 flat.field("value").take(indices),
                 pc.fill_null(flat.field("numeric").take(indices), False),
+                None if texts is None else texts.take(indices),
             )
         )
     return found

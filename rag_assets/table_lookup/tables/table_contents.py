@@ -1,7 +1,7 @@
 """Tables as lookups see them: columns with units and values, and typed rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -18,6 +18,8 @@ from rag_assets.table_lookup.tables.cells import (
     without_blanks,
 )
 from rag_assets.table_lookup.tables.headings import words_and_unit
+from rag_assets.tables.headings import UNIT_HEADINGS
+from rag_assets.tables.units import original_of
 from rag_assets.terms.units import is_unit, pint_unit
 
 ROW_ID = "@row_id"
@@ -25,7 +27,6 @@ ROW_ID = "@row_id"
 ROW_KEY = "@row_key"
 """Column of `Catalogue.rows`: the key at the source; rows are in its order."""
 
-UNIT_HEADINGS = frozenset({"unit", "units", "uom", "unit of measurement", "enhet", "enheter"})
 TEXT_HASH = "@text_hash"
 """Column of `Catalogue.rows`: hash of the unit's text."""
 MOST_VALUES = 2_000
@@ -101,6 +102,9 @@ class TableContents:
     `cells.numbers_of`), else string. NULL is an empty cell; there is no NaN."""
     texts: pa.Table
     """The rows with all cells as canonical texts."""
+    originals: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    """For each column whose unit the config declares: the converted cells as the source has them,
+    None for all others."""
 
 
 def contents_of(
@@ -150,6 +154,16 @@ def contents_of(
         TableInfo(source, table, title, len(row_keys), columns, pages, unit_id, read),
         pa.table(keys | rows),
         pa.table(keys | texts),
+        {
+            cells.name: [
+                original_of(shown, str(value), info.unit)
+                for shown, value in zip(
+                    cells.shown.take(order).to_pylist(), texts[cells.name].to_pylist(), strict=True
+                )
+            ]
+            for cells, info in zip(cells, columns, strict=True)
+            if cells.shown is not None
+        },
     )
 
 

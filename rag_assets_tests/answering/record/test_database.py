@@ -139,7 +139,7 @@ def test_a_file_that_was_put_in_its_place_is_written_to(file, tmp_path):
     assert ids == {restored.answer_id, fresh.answer_id}
 
 
-@pytest.mark.parametrize("version", [1, 2, 5])
+@pytest.mark.parametrize("version", [1, 2, 6])
 def test_a_file_of_another_schema_is_refused(file, version):
     add(file, Prepared(kept("of another release")))
     file.close()

@@ -389,6 +389,15 @@ def test_pymupdf_finds_headings_paragraphs_and_lists(report):
     assert all(0 <= item.box[0] < item.box[2] <= 595 for item in elements)
 
 
+def test_pymupdf_keeps_words_in_another_type_apart_and_letters_together(tmp_path):
+    typed = "an efficiency <i>k</i> of the current <i>I</i> in amperes, its m<i>in</i>imum"
+    path = pdf(tmp_path / "file.pdf", [f"<p>{SENTENCE * 3}</p><p>{typed}, and no more.</p>"])
+
+    words = " ".join(item.text for item in read(pymupdf_parser, path))
+
+    assert "an efficiency k of the current I in amperes, its minimum, and" in words
+
+
 def test_pymupdf_gives_tables_as_cells_and_markdown(report):
     (table,) = of(read(pymupdf_parser, report, 1), "table")
     assert table.cells[0] == ("Steel", "Yield strength", "Elongation")

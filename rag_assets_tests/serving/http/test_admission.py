@@ -131,7 +131,9 @@ def test_every_route_needs_a_key_and_states_one_scope(served):
             if client.request(method, path).status_code == 403
         ]
         assert len(refused) == 1, f"{told} states no scope, or several: {refused}"
-        expected = {"feedback": "feedback", "label": "label"}.get(path.rpartition("/")[2], "read")
+        expected = {"feedback": "feedback", "study": "feedback", "label": "label"}.get(
+            path.rpartition("/")[2], "read"
+        )
         assert refused == [expected], told
 
 

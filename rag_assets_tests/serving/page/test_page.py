@@ -11,12 +11,14 @@ import pytest
 
 import rag_assets
 from rag_assets.answering.answer import Answer, Scope, Shown
+from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.recalling import recall
 from rag_assets.citations.kinds import Absence, Cell, Computed, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.questions.judging.labels import read_labels
 from rag_assets.serving.callers import Caller, person_here
 from rag_assets.serving.http.page.answers import links_of, render, told_answer, unit_url
+from rag_assets.serving.study import study_table
 from rag_assets_testing.faults.hashing import hashing
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.questions.judged import kept, worded, written
@@ -103,7 +105,7 @@ def test_one_place_has_one_number_and_leads_to_its_card():
 
 
 @pytest.mark.parametrize(
-    "place", ["/", "/search", "/search?query=specimen", "/history", "/label", "/u/gone"]
+    "place", ["/", "/search", "/search?query=specimen", "/history", "/label", "/study", "/u/gone"]
 )
 def test_no_script_or_style_stands_in_a_page(client, place):
     reply = client.get(place)
@@ -385,6 +387,26 @@ def test_what_a_model_wrote_is_labelled_with_keys_one_after_another(client, made
     assert len({*asked}) == 3
     assert "All are labelled" in shown
     assert {each.labeller for each in read_labels(file).labels} == {"anna"}
+
+
+def test_what_one_says_in_the_study_is_kept_with_and_without_scripts(client, made):
+    page = client.get("/study").text
+    assert page.count("<fieldset") == page.count("<legend") == page.count("<textarea") == 11
+    assert page.count('type="radio"') == 35
+    said = {"impression.score": "4", "workflow.words": ATTACK, "accuracy.words": ""}
+
+    piece = client.post("/study", data=said, headers={"HX-Request": "1"})
+    back = client.post("/study", data=said, follow_redirects=False)
+
+    assert "Thank you" in piece.text
+    assert (back.status_code, back.headers["location"]) == (303, "/study?kept=true")
+    assert "Thank you" in client.get("/study?kept=true").text
+    sent = {"replies": {"impression": {"score": 5}}}
+    assert client.post("/v1/study", json=sent).status_code == 204
+    for wrong in ({}, {"impression.score": "6"}, {"taste.score": "1"}):
+        assert client.post("/study", data=wrong).status_code == 422
+    times, rows = study_table(answers_of(made.store))
+    assert (times, rows[-1].counts[4], rows[-2].words) == (3, 2, [ATTACK, ATTACK])
 
 
 def test_a_file_of_labels_that_cannot_be_used_is_named(client, made):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PARSER = Parser(
     name="pymupdf",
     module=__name__,
-    revision=7,
+    revision=8,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     alternative="pdfium",
@@ -324,18 +324,19 @@ _TEXT_OF: dict[str, Callable[[Sequence[TextLine]], str]] = {
 
 
 def _line_text(line: TextLine) -> str:
-    """The spans of a line, with a blank where there is a gap; 10 to the -3 becomes 10^-3."""
-    text = ""
-    end = 0.0
+    """The spans of a line, with a blank where one or a gap is; 10 to the -3 becomes 10^-3."""
+    text, end, is_after_blank = "", 0.0, False
     for span in line["spans"]:
         part = span["text"].strip()
+        is_apart = is_after_blank or span["text"][:1].isspace()
+        is_after_blank = span["text"][-1:].isspace()
         if not part:
             continue
         gap = span["bbox"][0] - end
         is_raised = span["flags"] & SUPERSCRIPT
         if is_raised and (written := raised(part, before=text)) != part:
             text += written
-        elif text and (gap > WORD_GAP * span["size"] or span["text"][0].isspace()):
+        elif text and (is_apart or gap > WORD_GAP * span["size"]):
             text += f" {part}"
         else:
             text += part

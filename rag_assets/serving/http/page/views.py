@@ -40,6 +40,7 @@ from rag_assets.serving.http.bodies import (
     FeedbackBody,
     SearchBody,
     SeenBody,
+    StudyBody,
 )
 from rag_assets.serving.http.limits import LOOPBACK, InWork, in_work_of
 from rag_assets.serving.http.opened import Opened
@@ -51,6 +52,7 @@ from rag_assets.serving.http.routes import history as answers
 from rag_assets.serving.http.routes import searching
 from rag_assets.serving.http.service import Answering, Served, Service
 from rag_assets.serving.replies import UsageError
+from rag_assets.serving.study import LONGEST_WORDS, SCORES, study_questions
 from rag_assets.store import serving_pointer
 from rag_assets.table_lookup.plans.plan import plan_from_text
 
@@ -346,6 +348,27 @@ async def feedback(request: Request, service: Served) -> Response:
     given = _checked(FeedbackBody, await _form(request))
     await run_in_threadpool(answers.feedback, given, service)
     return HTMLResponse(render("thanks"))
+
+
+@opinions.get("/study")
+def study_page(kept: bool = False) -> Response:
+    """The questions of the user study."""
+    asked = {"questions": study_questions(), "scores": SCORES, "longest": LONGEST_WORDS}
+    return _page("study", "Study", is_kept=kept, **asked)
+
+
+@opinions.post("/study")
+async def study(request: Request, service: Served) -> Response:
+    """Keep what one says to them: thanks as a piece; else as the page."""
+    replies: dict[str, dict[str, object]] = {}
+    for name, said in (await _form(request)).items():
+        question, _, part = name.rpartition(".")
+        replies.setdefault(question, {})[part] = said
+    given = _checked(StudyBody, {"replies": replies})
+    await run_in_threadpool(answers.study, given, service)
+    if "hx-request" not in request.headers:
+        return RedirectResponse(f"{ROOT.get()}/study?kept=true", HTTPStatus.SEE_OTHER)
+    return HTMLResponse(render("study_kept"))
 
 
 @labels.get("/label")

@@ -1,5 +1,6 @@
 """Your kept answers: `/v1/history`, asked again, and what you think of them: `/v1/feedback`.
 
+`/v1/study` takes what you think of the system.
 `/v1/notices` has those that are other answers now.
 """
 
@@ -19,6 +20,7 @@ from rag_assets.serving.http import bodies
 from rag_assets.serving.http.admission import FEEDBACK, READ, let_in
 from rag_assets.serving.http.bodies import AnswerId
 from rag_assets.serving.http.service import Served, named
+from rag_assets.serving.study import keep_study
 from rag_assets.store import serving_pointer
 
 router = APIRouter(prefix="/v1", dependencies=[READ], tags=["history"])
@@ -125,3 +127,10 @@ def feedback(body: bodies.FeedbackBody, service: Served) -> Feedback:
     found = service.own(body.answer_id)
     version = service.version_of(found)
     return give(service.answers, found, body.kind, unit_id=body.unit_id, index_version=version)
+
+
+@opinions.post("/study", status_code=204)
+def study(body: bodies.StudyBody, service: Served) -> None:
+    """Answer the questions of the user study; each time you do counts."""
+    version = service.served.version_now()
+    keep_study(service.answers, body.replies, user=service.user, index_version=version)
