@@ -39,6 +39,11 @@ class RunAgain(Protocol):
         """Keys of all selected rows, in the plan's order."""
         ...
 
+    @property
+    def condition_units(self) -> tuple[str, ...]:
+        """The unit of the column of each condition: see `Rows.condition_units`."""
+        ...
+
     def computed(self) -> "Computed | None":
         """What is computed from them; None where it cannot be by now."""
         ...
@@ -399,6 +404,9 @@ class Rows(PlanCitation):
     """The title of the table; empty, as `where` is, in answers of releases that did not keep it."""
     where: str = ""
     """The conditions of the plan in words, in the language of the sentence."""
+    condition_units: tuple[str, ...] = ()
+    """The unit of the column of each condition, empty where it has none; nothing without conditions
+    and in answers of releases that did not keep it."""
     kind: Literal["rows"] = "rows"
 
     @property
@@ -454,7 +462,9 @@ class Rows(PlanCitation):
         return f"rows of {self.table}: {self.plan}"
 
     def holds(self, again: RunAgain) -> bool:
-        """Whether the plan selects the same rows."""
+        """Whether the plan selects the same rows, by conditions in the same units."""
+        if self.condition_units and self.condition_units != again.condition_units:
+            return False
         keys = tuple(again.row_keys[:MOST_ROW_KEYS])
         return (len(again.row_keys), keys) == (self.count, self.row_keys)
 

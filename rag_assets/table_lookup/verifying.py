@@ -43,6 +43,10 @@ class _Again:
     def row_keys(self) -> Sequence[str]:
         return self.found.row_keys
 
+    @property
+    def condition_units(self) -> tuple[str, ...]:
+        return citing.condition_units(self.found.plan, self.found.table)
+
     def computed(self) -> Computed | None:
         if self.found.plan.operation is None:
             return None

@@ -43,6 +43,7 @@ from rag_assets.store.serving_pointer import ServingPointer, ServingPointerError
 from rag_assets.store.store import LOCKS
 from rag_assets.table_lookup.looking_up import answer_plan
 from rag_assets.table_lookup.plans.plan import plan_from_json
+from rag_assets.table_lookup.sentences.citing import condition_units
 from rag_assets.table_lookup.words.phrases import language_of
 
 if TYPE_CHECKING:
@@ -424,15 +425,31 @@ def _asked_again(
     return None if is_unwritten else (assistant, answer)
 
 
+def _is_in_its_units(citation: Citation, assistant: Assistant) -> bool:
+    """Whether the columns of the conditions of a plan have the units that they had."""
+    rows = citation.rows if isinstance(citation, Computed) else citation
+    if not isinstance(rows, Rows) or not rows.condition_units:
+        return True
+    table = assistant.catalogue.find(rows.source, rows.table)
+    plan = plan_from_json(rows.plan)
+    return table is None or condition_units(plan, table) == rows.condition_units
+
+
 def _computed_again(assistant: Assistant, kept: KeptAnswer) -> Answer | None:
-    """A computed answer by the plans of its sentences; None where one of them has no plan."""
+    """A computed answer by the plans of its sentences; None where one of them has no plan.
+
+    Nor where a condition is about a column that has another unit now: its number is in that of
+    then.
+    """
     if kept.answer.outcome != "computed":
         return None
     plans: dict[str, Mapping[str, JsonValue]] = {}
     for sentence in kept.answer.sentences:
         cited = (each.plan for each in sentence.citations if isinstance(each, PlanCitation))
         plan = next(filter(None, cited), kept.context.plan)
-        if plan is None:
+        if plan is None or not all(
+            _is_in_its_units(each, assistant) for each in sentence.citations
+        ):
             return None
         plans[canonical_json(plan)] = plan
     found: list[Sentence] = []

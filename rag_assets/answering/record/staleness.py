@@ -34,7 +34,7 @@ from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.row_cells import cells_of
 from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies, indexed_families
-from rag_assets.schemas import slice_of
+from rag_assets.schemas import FINGERPRINT, TABLE_ROWS_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
@@ -54,7 +54,7 @@ Compared: TypeAlias = tuple[CompleteSet | None, str]
 IN_DOCUMENT = "#"
 """Stands in the name of a table inside a document, between its URI and its place."""
 TABLES_KEPT = 64
-"""Tables whose row ids are remembered while answers are compared."""
+"""Tables whose rows are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
 MANIFESTS = 4
@@ -105,7 +105,7 @@ class Served:
         self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
         self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
         self._manifest = lru_cache(maxsize=MANIFESTS)(self._read_manifest)
-        self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
+        self._rows_of = lru_cache(maxsize=TABLES_KEPT)(self._read_rows_of)
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
         self._cells = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_cells)
         self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
@@ -178,20 +178,23 @@ class Served:
 
         Where the version of then is gone, it counts as another if any table changed since.
         """
-        before, after = then.table_rows or then.joint, self._set.table_rows or self._set.joint
-        if IN_DOCUMENT not in table and _version(before) == _version(after):
-            return True
-        if not self._holds(then.joint):
-            return False
-        ids = [self._row_ids(pin, source, table) for pin in (then.joint, self._set.joint)]
-        return ids[0] == ids[1]
-
-    def _read_row_ids(self, pin: Pin, source: str, table: str) -> frozenset[str]:
-        """The units of a table: its rows, or all of the document that it stands in."""
         uri, mark, _ = table.rpartition(IN_DOCUMENT)
+        before, after = then.table_rows, self._set.table_rows
+        if mark or before is None or after is None:
+            before, after = then.joint, self._set.joint
+        if not mark and _version(before) == _version(after):
+            return True
+        if not self._holds(before):
+            return False
         where = _of_document(source, uri) if mark else _of_table(source, table)
-        rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
-        return frozenset(rows["unit_id"].to_pylist())
+        return self._rows_of(before, where) == self._rows_of(after, where)
+
+    def _read_rows_of(self, pin: Pin, where: str) -> frozenset[tuple[str, ...]]:
+        """Rows of a table with all that is said of them, or the units where nothing says more."""
+        is_rows = name_of(pin.table) == TABLE_ROWS_TABLE
+        columns = ["row_id", FINGERPRINT.name] if is_rows else ["unit_id"]
+        rows = self._store.read(pin.table, columns=columns, where=where, version=pin.version)
+        return frozenset(zip(*(rows[name].to_pylist() for name in columns), strict=True))
 
     def hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
         """The hash of the text of those of `unit_ids` that are there."""

@@ -11,11 +11,16 @@ from rag_assets.citations.kinds import (
     Computed,
     Rows,
 )
-from rag_assets.table_lookup.plans.plan import plan_to_json
+from rag_assets.table_lookup.plans.plan import LookupPlan, plan_to_json
 from rag_assets.table_lookup.plans.running import Found, at_places, cells_of
 from rag_assets.table_lookup.sentences.naming import naming_column
 from rag_assets.table_lookup.sentences.writing import where_in_words
-from rag_assets.table_lookup.tables.catalogue import TEXT_HASH, Catalogue, ColumnInfo
+from rag_assets.table_lookup.tables.catalogue import (
+    TEXT_HASH,
+    Catalogue,
+    ColumnInfo,
+    TableInfo,
+)
 from rag_assets.table_lookup.words.phrases import ENGLISH, Phrases
 
 
@@ -71,7 +76,14 @@ def rows(found: Found, *, phrases: Phrases = ENGLISH) -> Rows:
         count=len(found.row_keys),
         title=found.table.title,
         where=where_in_words(found.plan, found.table, phrases=phrases),
+        condition_units=condition_units(found.plan, found.table),
     )
+
+
+def condition_units(plan: LookupPlan, table: TableInfo) -> tuple[str, ...]:
+    """The unit of the column of each condition of a plan; empty where it has none."""
+    columns = (table.find(each.column) for each in plan.where)
+    return tuple(column.unit or "" if column else "" for column in columns)
 
 
 def computed(found: Found, catalogue: Catalogue, *, phrases: Phrases = ENGLISH) -> Computed:

@@ -325,6 +325,24 @@ def test_a_moved_file_with_a_table_tells_nobody(made):
     assert (done.touched, done.told) == (0, 0)
 
 
+def test_a_count_is_told_once_the_unit_of_its_condition_is_another(made):
+    text = made.file.read_text().replace("[alloys,", "[{name: alloys, headings: HEADINGS},")
+    made.file.write_text(text.replace("HEADINGS", '{density: "density [g/cm3]"}'))
+    recalled(made)
+    answer_id = ask(made, "How many alloys have a density above 5 g/cm3?")
+    kept = one(answers_of(made.store), answer_id)
+    [counted] = [each for each in kept.answer.citations if each.kind == "computed"]
+    assert counted.rows.condition_units == ("g/cm3",)
+    made.file.write_text(text.replace("HEADINGS", '{density: "density [kg/m3]"}'))
+
+    assert recalled(made).told == 1
+    [notice] = told(made)
+    assert notice.after is not None
+    assert notice.after.answer.sentences[0].text != kept.answer.sentences[0].text
+    made.file.write_text(text.replace("HEADINGS", '{density: "mass by volume [kg/m3]"}'))
+    assert recalled(made).told == 0
+
+
 def test_a_number_that_is_a_text_at_the_source_is_the_same(made):
     made.execute("CREATE TABLE steels (id INTEGER PRIMARY KEY, name TEXT, number TEXT, mass REAL)")
     made.execute("INSERT INTO steels VALUES (1, 'S355', '1.0577', 2), (2, 'S690', '1.8931', 3)")
