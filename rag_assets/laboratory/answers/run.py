@@ -50,7 +50,7 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
 
 FOLDER = "answer_experiments"
-REVISION = 4
+REVISION = 5
 """Raise it when the same answers should give other numbers."""
 
 
@@ -101,7 +101,7 @@ class AnswerExperimentRecord:
     score_counts: Sequence[ScoreCounts] = ()
     """How often judges gave each score."""
     ranks: Sequence[ArmRanks] = ()
-    """How judges rank the answers of several writers."""
+    """How judges rank the answers of the arms."""
     judging_may_pass: bool = False
     """Whether a judge failed in a way that may pass."""
 
@@ -150,8 +150,9 @@ def run_answer_experiment(
         made = _answered(bench, asked, arms, log=log)
         rows = list(map(_judged_row, asked, made))
         names = [arm.name for arm in arms]
-        ranked = [_ranked(names, of_row) for of_row in made] if experiment.writers else []
-        judgments = judgments_of(judges, _with_ranked(rows, ranked), log=log)
+        ranked = [_ranked(names, of_row) for of_row in made]
+        shown = _with_ranked(rows, ranked) if experiment.writers else rows
+        judgments = judgments_of(judges, shown, log=log)
         samples = config.evaluation.bootstrap_samples
         judged = judged_arms(judgments, judges, rows, samples=samples)
         record = AnswerExperimentRecord(
@@ -309,8 +310,6 @@ def _ranked(arms: Sequence[str], made: Sequence[_ArmAnswer]) -> RankedAnswers:
 
 def _with_ranked(rows: Sequence[JudgedRow], ranked: Sequence[RankedAnswers]) -> Sequence[JudgedRow]:
     """What judges are asked of several writers: to rank all answers at once, and no pair alone."""
-    if not ranked:
-        return rows
     return [
         replace(
             row,
