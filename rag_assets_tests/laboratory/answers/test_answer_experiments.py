@@ -349,7 +349,7 @@ def test_answers_of_several_writers_are_ranked_at_once(built, tmp_path):
     report = experiment_report(record)
     assert "| j | bad | 0 | 0 | 2 | 1 |" in report
     assert "| j | w | bad | 2 | 0 | 0 |" in report
-    assert "(P1, table 11)" in report
+    assert "(P1, tables 6 and 11)" in report
 
 
 def test_writers_without_sources_see_none(built, tmp_path):
