@@ -148,6 +148,18 @@ def test_what_people_ask_is_computed_and_its_words_are_proven(question, told):
             assert not isinstance(citation, Computed) or verify_again(citation, HELD) == "same"
 
 
+def test_rows_side_by_side_leave_out_what_is_empty_in_both():
+    cells = {"alloy": ["K20", "K35"], "hardness": [120, 140], "density": [None, None]}
+    held = catalogue(table("alloys", "alloys", cells))
+    found = look_up("Compare K20 and K35", held)
+    assert found.outcome == "answered", found.reason
+    told = " ".join(sentence.text for sentence in found.sentences)
+    assert "K20: hardness 120" in told
+    assert "density" not in told
+    named = look_up("Compare the density of K20 and K35", held)
+    assert named.outcome == "refused", "it asks for just that"
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -124,24 +124,35 @@ def _loses(arm: str, pair: tuple[str, str], score: float) -> bool:
 
 
 def rank_lines(found: Sequence[ArmRanks]) -> Iterator[str]:
-    """Both parts of P1's figure 6 as tables in Markdown; nothing without ranks."""
-    if not found:
+    """Both parts of P1's figure 6 as tables in Markdown; nothing without verdicts.
+
+    Where only the first arm is set beside the others, nothing is ranked. Of two arms the second
+    table is P1's figure 7.
+    """
+    compared = [
+        (each, other)
+        for each in found
+        for other in each.wins
+        if each.wins[other] + each.ties[other] + each.losses[other]
+    ]
+    if not compared:
         return
-    yield "\nRanks of the answers, in questions (P1, figure 6a):\n"
-    yield from markdown_table(
-        [
-            {"judge": each.judge, "arm": each.arm}
-            | {f"rank {place}": str(count) for place, count in enumerate(each.ranks, start=1)}
-            | {"not ranked": str(each.unranked)}
-            for each in found
-        ]
-    )
-    yield "\nEach answer beside another one, in questions (P1, figure 6b):\n"
+    if any(any(each.ranks) for each in found):
+        yield "\nRanks of the answers, in questions (P1, figure 6a):\n"
+        yield from markdown_table(
+            [
+                {"judge": each.judge, "arm": each.arm}
+                | {f"rank {place}": str(count) for place, count in enumerate(each.ranks, start=1)}
+                | {"not ranked": str(each.unranked)}
+                for each in found
+            ]
+        )
+    yield "\nEach answer beside another one, in questions (P1, figures 6b and 7):\n"
     yield from markdown_table(
         [
             {"judge": each.judge, "arm": each.arm, "against": other}
-            | {"wins": str(wins), "ties": str(each.ties[other]), "losses": str(each.losses[other])}
-            for each in found
-            for other, wins in each.wins.items()
+            | {"wins": str(each.wins[other]), "ties": str(each.ties[other])}
+            | {"losses": str(each.losses[other])}
+            for each, other in compared
         ]
     )

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 FOLDER = "answer_experiments"
-REVISION = 4
+REVISION = 5
 """Raise it when the same answers should give other numbers."""
 
 
@@ -110,7 +110,7 @@ class AnswerExperimentRecord:
     score_counts: Sequence[ScoreCounts] = ()
     """How often judges gave each score."""
     ranks: Sequence[ArmRanks] = ()
-    """How judges rank the answers of several writers."""
+    """How judges rank the answers of the arms."""
     judging_may_pass: bool = False
     """Whether a judge failed in a way that may pass."""
 
@@ -159,8 +159,9 @@ def run_answer_experiment(
         made = answered(bench.assistant.index, asked, arms, bench=bench, log=log)
         rows = list(map(_judged_row, asked, made))
         names = [arm.name for arm in arms]
-        ranked = [_ranked(names, of_row) for of_row in made] if experiment.writers else []
-        judgments = judgments_of(judges, _with_ranked(rows, ranked), log=log)
+        ranked = [_ranked(names, of_row) for of_row in made]
+        shown = _with_ranked(rows, ranked) if experiment.writers else rows
+        judgments = judgments_of(judges, shown, log=log)
         samples = config.evaluation.bootstrap_samples
         judged = judged_arms(judgments, judges, rows, samples=samples)
         record = AnswerExperimentRecord(
@@ -328,8 +329,6 @@ def _ranked(arms: Sequence[str], made: Sequence[ArmAnswer]) -> RankedAnswers:
 
 def _with_ranked(rows: Sequence[JudgedRow], ranked: Sequence[RankedAnswers]) -> Sequence[JudgedRow]:
     """What judges are asked of several writers: to rank all answers at once, and no pair alone."""
-    if not ranked:
-        return rows
     return [
         replace(
             row,

@@ -49,7 +49,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         nargs="?",
         metavar="NAME|FILE",
         help="of run and status: the entry of the section training (default: all); of export: the "
-        "file, one JSON object a line with query, pos and neg, as FlagEmbedding and others read it",
+        "file, one JSON object a line with query, pos and neg, as FlagEmbedding and others read "
+        "them, and the answer where the question has one",
     )
     command.add_argument(
         "--part",
@@ -129,9 +130,12 @@ def _row(found: "Trained") -> Mapping[str, Json]:
 
 
 def _exported(config: Config, file: Path, *, part: str) -> Reply:
+    from rag_assets.laboratory.answer_evaluation.answer_items import References
     from rag_assets.laboratory.training.trainers import read_pairs
 
-    pairs = read_pairs(Store.of(config)).to_pylist()
+    store = Store.of(config)
+    pairs = read_pairs(store).to_pylist()
+    answers = References.of(store, config, {}).answers
     questions: dict[str, dict[str, list[str]]] = {}
     texts = {}
     for row in pairs:
@@ -141,7 +145,11 @@ def _exported(config: Config, file: Path, *, part: str) -> Reply:
             found["pos"].append(row["text"])
             found["neg"] = [*dict.fromkeys([*found["neg"], *row["negatives"]])]
     lines = [
-        json.dumps({"query": texts[name], **found}, ensure_ascii=False)
+        json.dumps(
+            {"query": texts[name], **found}
+            | ({"answer": answers[name]} if answers.get(name) else {}),
+            ensure_ascii=False,
+        )
         for name, found in questions.items()
     ]
     write_file(file, "".join(f"{line}\n" for line in lines))

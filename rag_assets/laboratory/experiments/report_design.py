@@ -13,6 +13,7 @@ from rag_assets.answering.reporting.decomposition import ModelDecomposer, open_d
 from rag_assets.answering.reporting.gathering import MOST_UNITS
 from rag_assets.config import Config, Experiment
 from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.intervals import Intervals
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.results import folder_of
@@ -42,7 +43,7 @@ from rag_assets.table_lookup.arm import arms_of
 SET = "report_prompts"
 AS_LISTED = "as listed"
 """Moves when prompts without a model should be taken apart otherwise."""
-REVISION = 1
+REVISION = 2
 """Moves when the same reports should have other numbers."""
 BROAD, PARTS = "one broad query", "sub-questions"
 
@@ -123,18 +124,27 @@ class _BothWays:
         """
         from rag_assets.retrieval.opening import open_index
 
+        complete_set = set_of_recipe(self.store, self.config, self.variant)
         index = open_index(
             self.store,
             self.config,
             self.variant,
-            complete_set=set_of_recipe(self.store, self.config, self.variant),
+            complete_set=complete_set,
             arms=arms_of(self.store, self.config),
         )
+        names = {name for prompt in self.prompts for name, _ in prompt.places}
+        documents = read_indexed_gold(
+            self.store,
+            self.config,
+            variant=self.variant,
+            joint=complete_set.joint,
+            gold=[DocumentGold(name, None) for name in sorted(names)],
+        ).documents
         samples = self.config.evaluation.bootstrap_samples
         with self.opened() as (judges, writer), open_decomposer(self.config) as decomposer:
             found = compare_retrieval(
                 index,
-                self.prompts,
+                [prompt.located(documents) for prompt in self.prompts],
                 store=self.store,
                 config=self.config,
                 decomposer=decomposer,

@@ -7,7 +7,7 @@ should be written from; a document without pages counts as a whole (`"URI": []`)
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -41,7 +41,7 @@ class ExpectedSection:
 
     title: str
     documents_pages: Mapping[str, Sequence[int]]
-    """Pages to write it from, by the URI of their document."""
+    """Pages to write it from, by the name of their document, as gold of a question has it."""
     facts: Sequence[str]
     """What it must say, one sentence each."""
 
@@ -66,6 +66,24 @@ class ReportPrompt:
     def places(self) -> frozenset[Place]:
         """The pages of all its sections."""
         return frozenset().union(*(section.places for section in self.sections))
+
+    def located(self, documents: Mapping[str, Sequence[tuple[str, str]]]) -> "ReportPrompt":
+        """The prompt with the URIs of its documents, by source and URI of what each name means.
+
+        A name that means none stays as it is: its pages are found nowhere.
+        """
+        sections = [
+            replace(
+                section,
+                documents_pages={
+                    uri: pages
+                    for name, pages in section.documents_pages.items()
+                    for _, uri in documents.get(name) or [("", name)]
+                },
+            )
+            for section in self.sections
+        ]
+        return replace(self, sections=sections)
 
     @property
     def facts(self) -> list[str]:

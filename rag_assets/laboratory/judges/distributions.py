@@ -12,13 +12,15 @@ from rag_assets.questions.judging.verdicts import Judgment
 from rag_assets.reports.text_tables import Row, markdown_table
 
 FAILED = "no score"
+PEOPLE = "people"
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreCounts:
-    """The scores that a judge gave an arm in one dimension."""
+    """The scores that a judge, or people, gave an arm in one dimension."""
 
     judge: str
+    """Its entry, or `people`."""
     rubric: str
     dimension: str
     arm: str
@@ -32,7 +34,10 @@ def score_counts(
     rows: Sequence[JudgedRow],
     arms: Sequence[str],
 ) -> Iterator[ScoreCounts]:
-    """The scores of each arm by each judge, of the questions that it was asked about."""
+    """The scores of each arm by each judge, of the questions that it was asked about.
+
+    Behind it stand those by people, of what they labelled.
+    """
     for judge in judges:
         own = [each for each in judgments if each.judge == judge.model.name]
         for rubric in judge.rubrics:
@@ -44,17 +49,20 @@ def score_counts(
                     continue
                 asked = [row for row in rows if row.ids(rubric) & scores.keys()]
                 lowest, highest = rubric.scale
-                for place, arm in enumerate(arms):
-                    given = Counter(row.score(scores, rubric, arm=place) for row in asked)
-                    counts = {str(score): given[score] for score in range(lowest, highest + 1)}
-                    counts[FAILED] = given[None]
-                    yield ScoreCounts(judge.model.name, rubric.name, dimension, arm, counts)
+                labels = judge.labels.on(f"{rubric.name}/{dimension}")
+                said = {judge.model.name: scores, PEOPLE: consensus(sample_of(labels))}
+                for who, known in said.items():
+                    for place, arm in enumerate(arms if known else ()):
+                        given = Counter(row.score(known, rubric, arm=place) for row in asked)
+                        counts = {str(score): given[score] for score in range(lowest, highest + 1)}
+                        counts[FAILED] = given[None]
+                        yield ScoreCounts(who, rubric.name, dimension, arm, counts)
 
 
 def score_lines(found: Sequence[ScoreCounts]) -> Iterator[str]:
     """A table in Markdown for each rubric (P1, table 11)."""
     for rubric in dict.fromkeys(each.rubric for each in found):
-        yield f"\nScores by {rubric}, in answers (P1, table 11):\n"
+        yield f"\nScores by {rubric}, in answers (P1, tables 6 and 11):\n"
         yield from markdown_table(
             [
                 {"judge": each.judge, "dimension": each.dimension, "arm": each.arm}

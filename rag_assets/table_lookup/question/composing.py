@@ -49,6 +49,8 @@ class TableReading:
     """Least share of a heading that was said, of the columns that are used."""
     unexplained: tuple[int, ...]
     """Words without a role."""
+    compares: bool = False
+    """Whether it asks for rows side by side."""
     kind: str = ""
     """What is wrong, where there is no plan: see `Unclear.kind`."""
     reason: str = ""
@@ -128,6 +130,7 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         score=draft.score,
         share=min(draft.shares, default=1.0),
         unexplained=unexplained,
+        compares=draft.compares,
         kind=draft.kind,
         reason=draft.reason,
     )

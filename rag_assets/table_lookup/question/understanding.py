@@ -21,6 +21,7 @@ from rag_assets.table_lookup.question.describing import described
 from rag_assets.table_lookup.question.labels import labels_of
 from rag_assets.table_lookup.question.linked_columns import LinkedColumn
 from rag_assets.table_lookup.question.linking import CatalogueLinks, links_of
+from rag_assets.table_lookup.question.planning import MOST_COMPARED
 from rag_assets.table_lookup.question.question import AskedQuestion
 from rag_assets.table_lookup.question.suggesting import suggestions_for
 from rag_assets.table_lookup.question.time_limit import go_on
@@ -160,6 +161,8 @@ def _read(question: str, asked: AskedQuestion, catalogue: Catalogue) -> Understo
     if isinstance(agreed, Unclear):
         return agreed
     plan, reading = agreed
+    if reading.compares:
+        plan = _of_filled(plan, reading, catalogue)
     if unmet := unmet_demand(question, plan, reading.table.info):
         heading = described(plan, reading.table)
         return Unclear(f"it asks for {unmet}, which this would not tell: {heading}", (), "vague")
@@ -241,6 +244,20 @@ def _several_dates(
     if count < 2:
         return None
     return Unclear(f"it asks for one date, and {count} rows may be meant", (), "two_readings")
+
+
+def _of_filled(plan: LookupPlan, reading: TableReading, catalogue: Catalogue) -> LookupPlan:
+    """`Compare A and B` names no column: those that are empty in all rows meant are left out."""
+    visible = tuple(each.name for each in reading.table.info.columns if not each.is_hidden)
+    if plan.columns != visible[:MOST_COMPARED]:
+        return plan
+    found = run_plan(plan, catalogue)
+    filled = tuple(
+        name
+        for name in plan.columns
+        if any(cell is not None for cell in cells_of(found, catalogue, name))
+    )
+    return replace(plan, columns=filled) if {*filled} - {*labels_of(reading.table)} else plan
 
 
 def _proves_nothing(

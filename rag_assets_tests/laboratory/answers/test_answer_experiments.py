@@ -257,6 +257,12 @@ def test_judges_compare_answers_with_and_without_sources(built, tmp_path):
     [preference] = [each for each in sources.judged if each.rubric == "answer_ranking"]
     assert preference.of.mean == 1
     assert not [each for each in memory.judged if each.rubric == "answer_ranking"]
+    [first, _] = record.ranks
+    assert (first.wins, first.ties, first.losses) == (
+        {"sources": 0},
+        {"sources": 0},
+        {"sources": 2},
+    )
     assert [arm.judged for arm in again.arms] == [arm.judged for arm in record.arms]
     report = experiment_report(record)
     assert "| j | answer_scores | correctness | 1 to 5 | 1.00, bounds" in report
@@ -347,7 +353,7 @@ def test_answers_of_several_writers_are_ranked_at_once(built, tmp_path):
     report = experiment_report(record)
     assert "| j | bad | 0 | 0 | 2 | 1 |" in report
     assert "| j | w | bad | 2 | 0 | 0 |" in report
-    assert "(P1, table 11)" in report
+    assert "(P1, tables 6 and 11)" in report
 
 
 def test_writers_without_sources_see_none(built, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rag_assets.evaluation.intervals import Clusters
+from rag_assets.laboratory.judges.distributions import PEOPLE, score_counts
 from rag_assets.laboratory.judges.judged_means import (
     JudgedRow,
     bounded_difference,
@@ -14,9 +15,10 @@ from rag_assets.laboratory.judges.judged_means import (
     scores_of,
 )
 from rag_assets.laboratory.judges.wording import judged_lines
+from rag_assets.questions.judging.labels import ItemLabel, LabelFile
 from rag_assets.questions.judging.rubrics import OVERALL, read_rubric
 from rag_assets.questions.judging.verdicts import JudgedItem
-from rag_assets_tests.laboratory.judges.scripted import judging, scored
+from rag_assets_tests.laboratory.judges.scripted import ANSWER, judging, scored
 
 SAMPLES = 500
 
@@ -114,3 +116,28 @@ def test_arms_are_compared_on_the_same_rows_and_what_is_missing_counts_as_failed
     assert change.worst == pytest.approx((0.55 + 1 - 4.8) / 2)
     assert "| strict | report_scores | overall | 1 to 5 | 4.53 (" in lines
     assert "judges what it wrote itself" in lines
+
+
+def test_scores_of_people_are_counted_by_arm_beside_those_of_the_judge(tmp_path):
+    """P1, table 6."""
+    other = replace(ANSWER, parts={**ANSWER.parts, "answer": "It is 9 N/mm. [1]"})
+    row = JudgedRow("spring.md", "spring.md", [[ANSWER], [other]])
+    task = "correctness/correctness"
+    said = [
+        ItemLabel(each.item_id, task, label, "anna", "q", drawn=True, at="now")
+        for each, label in ((ANSWER, "5"), (other, "1"))
+    ]
+    with judging(scored(correctness=4), tmp_path, "correctness") as (judge, _):
+        people = replace(judge, labels=LabelFile(tuple(said)))
+        judgments = people.judge_all([[ANSWER, other]], log=print)
+        counted = {
+            (each.judge, each.arm): {score for score, count in each.counts.items() if count}
+            for each in score_counts(judgments, [people], [row], ["right", "wrong"])
+        }
+    name = judge.model.name
+    assert counted == {
+        (name, "right"): {"4"},
+        (name, "wrong"): {"4"},
+        (PEOPLE, "right"): {"5"},
+        (PEOPLE, "wrong"): {"1"},
+    }

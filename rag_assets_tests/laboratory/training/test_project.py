@@ -275,12 +275,17 @@ def test_a_trained_model_is_built_promoted_and_rolled_back(home, write, asked, c
 
 
 def test_pairs_are_exported_for_other_trainers(tmp_path, home, config, asked, capsys):
-    asked(project.questions())
+    first, *others = project.questions()
+    asked([first | {"answer": [["hot", 300]]}, *others])
     file = tmp_path / "pairs.jsonl"
     assert main(["training", "export", str(file), "--part", "all"]) == 0
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert len(lines) == project.TRAIN
-    assert set(lines[0]) == {"query", "pos", "neg"}
+    answered = [line for line in lines if "answer" in line]
+    assert [(line["query"], line["answer"]) for line in answered] == [
+        (first["question"], "hot, 300")
+    ], "what a generator learns from"
+    assert all({*line} - {"answer"} == {"query", "pos", "neg"} for line in lines)
     assert lines[0]["pos"]
     assert lines[0]["neg"]
     assert main(["training", "export"]) == 2
