@@ -167,15 +167,18 @@ def answering(store: Store, config: Config) -> list[CompleteSet]:
     return found
 
 
-def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
-    """Let the sets name what took the place of their pins; the next refresh records them anew."""
+def move(store: Store, moved: Mapping[Pin, Pin | None]) -> None:
+    """Let the sets name what took the place of their pins; the next refresh records them anew.
+
+    None takes the place of a table that need not be there: see `CompleteSet`.
+    """
     for file in (store.root / FOLDER).glob("*.json"):
         complete_set = CompleteSet.read(file)
         if complete_set and moved.keys() & set(complete_set.pins):
             write_atomically(file, as_json(with_moved(complete_set, moved)))
 
 
-def with_moved(complete_set: CompleteSet, moved: Mapping[Pin, Pin]) -> CompleteSet:
+def with_moved(complete_set: CompleteSet, moved: Mapping[Pin, Pin | None]) -> CompleteSet:
     """A set that names what took the place of its pins, and that the next refresh records anew."""
     pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
     return replace(complete_set, **pins, seen="")

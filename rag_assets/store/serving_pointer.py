@@ -349,7 +349,7 @@ def renew(store: Store, pointer: ServingPointer) -> None:
     _written(store, pointer, after=pointer.number)
 
 
-def forget_purged(store: Store, moved: Mapping[Pin, Pin]) -> None:
+def forget_purged(store: Store, moved: Mapping[Pin, Pin | None]) -> None:
     """Let what serves name what took the place of its pins when rows were erased.
 
     Elements and chunks are erased in all versions: the newest is what is left of them. What the

@@ -234,7 +234,10 @@ def _erase_pinned(state: PurgeContext, plan: PurgePlan, tables: Sequence[str]) -
     store = state.store
     completing.take_over(store, state.config)
     pins = _needed_pins(store)
-    moved: dict[Pin, Pin] = {}
+    # The manifest is made anew at the very end: sets pin it again at the next refresh.
+    moved: dict[Pin, Pin | None] = dict.fromkeys(
+        pin for pin in pins if name_of(pin.table) == MANIFEST
+    )
     for generation in tables:
         branches.drop_trials(store, generation)
         moved |= erasure.erase_pinned(
