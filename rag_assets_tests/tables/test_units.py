@@ -77,6 +77,17 @@ def test_lookups_compare_and_sum_in_the_declared_unit_and_cite_the_original(stor
     assert "72.5 ksi" in [pair.value for pair in cited_row([first]).pairs]
 
 
+@pytest.mark.parametrize(("op", "keys"), [("empty", ["4"]), ("not_empty", ["1", "2", "3"])])
+def test_a_cell_that_could_not_be_converted_is_not_empty(store, op, keys):
+    refresh(store, units=UNITS)
+    held = {("db", "metals"): contents_at(store, "db/metals")}
+    catalogue = Catalogue(data_version="", load=lambda: (held, ()))
+
+    plan = LookupPlan("db", "metals", where=(Condition("melts", op, ()),))
+
+    assert list(run_plan(plan, catalogue).row_keys) == keys
+
+
 def test_a_declared_unit_rewrites_the_rows_of_its_table_alone_and_keeps_their_ids(store):
     write_table(store, STEELS, table="others", headings={})
     refresh(store)
