@@ -284,7 +284,7 @@ def _of_rows(plan: LookupPlan) -> LookupPlan:
     if plan.operation == "rows" or plan.column is None:
         return plan
     where = (*plan.where, Condition(plan.column, "not_empty"))
-    return replace(plan, where=where, operation="rows", column=None)
+    return replace(plan, where=where, operation="rows", column=None, order_by=plan.column)
 
 
 def _unclear(read: Unclear) -> LookedUp:

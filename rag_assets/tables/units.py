@@ -26,10 +26,12 @@ from rag_assets.terms.units import converted, pint_dimension, pint_unit
 
 NO_UNIT = "(no unit)"
 """Stands behind a number in a column of texts of which nothing states a unit."""
-EXACT_DIGITS = 12
-"""A converted number of more digits is rounded to three more than the original has."""
-LEAST_DIGITS = 6
-"""The digits that rounding leaves at least."""
+_DIFFERENCE = re.compile(
+    r"[\u0394\u2206]|\bdelta[ _-]?t\b|\b(?:difference|deviation|tolerance)\b"
+    r"|\btemp\w*\W+(?:change|rise|drop|increase)\b",
+    re.IGNORECASE,
+)
+"""Words of a heading by which a column of degrees has differences: 18 °F are 10 °C."""
 _IN_ROUND_BRACKETS = re.compile(r"(?P<words>.*\S)\s*\((?P<unit>[^()]+)\)\s*", re.DOTALL)
 _NUMBER = re.compile(
     r"(?P<number>[+\u2212-]?(?:\d[\d.,'\u00a0\u202f ]*\d|\d|[.,]\d+)(?:[eE][+-]?\d{1,3})?)"
@@ -52,6 +54,11 @@ class UnitColumn(NamedTuple):
     beside: int | None
     """The position of the column with the unit of each cell; it is emptied, as cells say theirs."""
 
+    @property
+    def is_of_differences(self) -> bool:
+        """Whether its degrees are those of differences, which have no zero of their own."""
+        return _DIFFERENCE.search(self.heading) is not None
+
 
 def unit_columns(
     columns: pa.Schema, headings: Sequence[str], declared: Mapping[str, str]
@@ -65,10 +72,13 @@ def unit_columns(
         bracket = _IN_ROUND_BRACKETS.fullmatch(heading)
         if stated is None and bracket and pint_unit(bracket["unit"]):
             words, stated = bracket["words"], bracket["unit"]
-        has_units = [*headings, ""][place + 1].casefold() in UNIT_HEADINGS
+        behind = place + 1
+        while stated is None and behind < len(headings) and columns[behind].name in declared:
+            behind += 1  # a least and a greatest value share the column behind both
+        has_units = [*headings, ""][behind].casefold() in UNIT_HEADINGS
         is_of_kind = stated is not None and _moved(1, stated, unit) is not None
         if has_units or is_of_kind or pa.types.is_string(field.type):
-            beside = place + 1 if has_units else None
+            beside = behind if has_units else None
             found.append(UnitColumn(place, f"{words} [{unit}]", unit, stated, beside))
     return tuple(found)
 
@@ -82,7 +92,7 @@ def in_units(
         own = values[column.place]
         beside = repeat(None) if column.beside is None else values[column.beside].text.to_pylist()
         cells = [
-            _cell(text, other or column.stated, column.unit)
+            _cell(text, other or column.stated, column.unit, column.is_of_differences)
             for text, other in zip(own.text.to_pylist(), beside, strict=False)
         ]
         for row, cell in enumerate(cells):
@@ -119,7 +129,7 @@ class _Cell(NamedTuple):
 
 
 @lru_cache(maxsize=65_536)
-def _cell(text: str | None, stated: str | None, to: str) -> _Cell:
+def _cell(text: str | None, stated: str | None, to: str, is_difference: bool) -> _Cell:
     found = _NUMBER.fullmatch(text.strip()) if text else None
     if found is None:
         return _Cell(text, is_number=False)
@@ -128,27 +138,22 @@ def _cell(text: str | None, stated: str | None, to: str) -> _Cell:
     number = plain(found["number"], mark) if mark else None
     of = (found["unit"] or stated or "").strip()
     before = exact(Decimal(number)) if number else None
-    after = _moved(before, of, to) if of and before is not None else None
+    after = _moved(before, of, to, is_difference) if of and before is not None else None
     if number is None or after is None:
         return _Cell(text if found["unit"] else f"{text} {of or NO_UNIT}", is_number=False)
-    if _named(of) == _named(to):
-        return _Cell(canonical_number(after), is_number=True)
-    value = canonical_number(_rounded(Decimal(after), digits=len(re.sub(r"\D", "", number))))
-    return _Cell(value, is_number=True, original=f"{found['number']} {of}")
+    original = None if _named(of) == _named(to) else f"{found['number']} {of}"
+    return _Cell(canonical_number(after), is_number=True, original=original)
 
 
-def _moved(value: Number, of: str, to: str) -> Number | None:
+def _moved(value: Number, of: str, to: str, is_difference: bool = False) -> Number | None:
     """`value` from one unit to another: by their names, as `mPa` and `MPa` are not the same."""
     if of in ("C", "F") and pint_dimension(to) == "[temperature]":
         of = f"°{of}"
-    return converted(value, _named(of), _named(to))
+    units = map(_named, (of, to))
+    if is_difference:
+        units = (re.sub("^degree_(?=[CF])", "delta_degree_", unit) for unit in units)
+    return converted(value, *units)
 
 
 def _named(unit: str) -> str:
     return pint_unit(unit) or unit
-
-
-def _rounded(value: Decimal, *, digits: int) -> Decimal:
-    if len(value.normalize().as_tuple().digits) <= EXACT_DIGITS:
-        return value
-    return Decimal(f"{value:.{max(LEAST_DIGITS, digits + 3)}g}")

@@ -40,8 +40,13 @@ _DEFINITIONS = (
 )
 _MONEY = re.compile(r"(?P<times>[kKtTM]?)(?P<currency>kr|[A-Z]{3}|[a-z]{3})")
 _TIMES = {"": 1, **dict.fromkeys("kKtT", 1_000), "M": 1_000_000}
-DIGITS = 24
-"""The most digits of a converted number; factors between units have 28."""
+EXACT_DIGITS = 12
+"""A converted number of more digits is rounded to three more than the original has, so that equal
+numbers, of a cell and of a question, stay equal in any unit."""
+LEAST_DIGITS = 6
+"""The digits that rounding leaves at least."""
+_ANGLE = re.compile(r"degree(?!_)|radian|revolution|turn|arc(?:minute|second)")
+"""An angle in a unit, which `pint` takes for the number 1: 60 rpm would be 6.28 Hz."""
 NO_UNIT = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError),
     *(SyntaxError, TokenError, TypeError, ValueError),
@@ -80,7 +85,8 @@ def is_unit(text: str) -> bool:
 def converted(value: Number, of: str, to: str) -> Number | None:
     """`value` in the unit `of` as a number in the unit `to`; None if one is not the other's kind.
 
-    A bare percent is taken as whatever share the other one is, by mass, atoms or volume.
+    A bare percent is taken as whatever share the other one is, by mass, atoms or volume. Turns a
+    minute are not of the kind of `Hz`. See `EXACT_DIGITS` for rounding.
     """
     if _folded(of) == _folded(to):
         return value
@@ -91,11 +97,19 @@ def converted(value: Number, of: str, to: str) -> Number | None:
         return None
     if source == target or ("percent" in (source, target) and {source, target} & _SHARES):
         return value
+    if (_ANGLE.search(source) is None) != (_ANGLE.search(target) is None):
+        return None
     try:
         found = _registry().Quantity(Decimal(value), source).to(target).magnitude
     except NO_UNIT:
         return None
-    return exact(Decimal(f"{found:.{DIGITS}g}"))
+    return exact(_rounded(found, digits=len(Decimal(value).as_tuple().digits)))
+
+
+def _rounded(value: Decimal, *, digits: int) -> Decimal:
+    if len(value.normalize().as_tuple().digits) <= EXACT_DIGITS:
+        return value
+    return Decimal(f"{value:.{max(LEAST_DIGITS, digits + 3)}g}")
 
 
 def _money(unit: str) -> tuple[int, str] | None:

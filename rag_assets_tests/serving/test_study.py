@@ -75,14 +75,14 @@ def test_the_study_is_printed_question_by_question(store, tmp_path, monkeypatch,
         True,
     )
     say(store, "anna", impression=4)
-    say(store, "bo", impression=5, workflow="in reports")
+    say(store, "bo", impression=5, workflow="in\x1b[2J\n reports")
 
     cli.main(["answers", "study"])
 
     printed = capsys.readouterr().out
     assert "Answered 2 times." in printed
     assert re.search(r"on the whole\? +0 +0 +0 +1 +1 +4\.5", printed)
-    assert "Where in your work would you use it?\n- in reports" in printed
+    assert "Where in your work would you use it?\n- in [2J reports" in printed
     cli.main(["answers", "study", "--json"])
     assert json.loads(capsys.readouterr().out)["questions"][-1]["mean"] == 4.5
 

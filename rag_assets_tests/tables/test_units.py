@@ -1,8 +1,11 @@
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
 from rag_assets.citations.kinds import cited_row
+from rag_assets.citations.values import exact
 from rag_assets.config import Config
 from rag_assets.questions.from_tables import contents_at
 from rag_assets.store import Store
@@ -14,6 +17,7 @@ from rag_assets.tables import checks, table_rows
 from rag_assets.tables.serialize import serialized
 from rag_assets.tables.units import in_units, unit_columns
 from rag_assets.tables.values import canonical
+from rag_assets.terms.units import converted
 from rag_assets_tests.quality.judging import failures, judged
 from rag_assets_tests.tables.exported_tables import write_table
 
@@ -73,6 +77,17 @@ def test_lookups_compare_and_sum_in_the_declared_unit_and_cite_the_original(stor
     assert "72.5 ksi" in [pair.value for pair in cited_row([first]).pairs]
 
 
+@pytest.mark.parametrize(("op", "keys"), [("empty", ["4"]), ("not_empty", ["1", "2", "3"])])
+def test_a_cell_that_could_not_be_converted_is_not_empty(store, op, keys):
+    refresh(store, units=UNITS)
+    held = {("db", "metals"): contents_at(store, "db/metals")}
+    catalogue = Catalogue(data_version="", load=lambda: (held, ()))
+
+    plan = LookupPlan("db", "metals", where=(Condition("melts", op, ()),))
+
+    assert list(run_plan(plan, catalogue).row_keys) == keys
+
+
 def test_a_declared_unit_rewrites_the_rows_of_its_table_alone_and_keeps_their_ids(store):
     write_table(store, STEELS, table="others", headings={})
     refresh(store)
@@ -111,6 +126,11 @@ def test_rows_with_a_value_that_cannot_be_converted_are_named(store, tmp_path):
         ("viscosity", "5 mPa*s", "Pa*s", ("viscosity [Pa*s]", "0.005", "0.005 Pa*s (5 mPa*s)")),
         ("pressure", "5 mPa", "MPa", ("pressure [MPa]", "0.000000005", "0.000000005 MPa (5 mPa)")),
         ("limit", "20 C", "K", ("limit [K]", "293.15", "293.15 K (20 C)")),
+        ("temperature rise [°F]", 18.0, "°C", ("temperature rise [°C]", "10", "10 °C (18 °F)")),
+        ("ΔT", "10 K", "°C", ("ΔT [°C]", "10", "10 °C (10 K)")),
+        ("ΔT", "18 °F", "K", ("ΔT [K]", "10", "10 K (18 °F)")),
+        ("speed", "60 rpm", "Hz", ("speed [Hz]", "60 rpm", None)),
+        ("speed", "30 rpm", "rad/s", ("speed [rad/s]", "3.14159", "3.14159 rad/s (30 rpm)")),
     ],
 )
 def test_the_unit_is_that_of_the_cell_or_of_the_heading(heading, cell, unit, found):
@@ -122,6 +142,28 @@ def test_the_unit_is_that_of_the_cell_or_of_the_heading(heading, cell, unit, fou
 
     of_column = units[0].heading if units else heading
     assert (of_column, values.text[0].as_py(), (shown[0].as_py() or [None])[0]) == found
+
+
+def test_columns_that_share_a_column_of_units_are_all_converted():
+    columns = pa.table({"least": [10.0], "most": [20.0], "unit": ["ksi"]})
+    declared = {"least": "MPa", "most": "MPa"}
+    units = unit_columns(columns.schema, columns.column_names, declared)
+    values = [canonical(each.combine_chunks()) for each in columns.columns]
+
+    moved, _ = in_units(units, values, pa.nulls(1, pa.list_(pa.string())))
+
+    assert [each.text[0].as_py() for each in moved] == ["68.9476", "137.895", None]
+
+
+@pytest.mark.parametrize("asked", ["72.5", "72.50", "72.6"])
+def test_a_number_of_a_question_is_equal_to_the_same_number_of_a_cell(asked):
+    column = pa.table({"c": [float(asked)]})
+    units = unit_columns(column.schema, ["strength [ksi]"], {"c": "MPa"})
+    none = pa.nulls(1, pa.list_(pa.string()))
+
+    [values], _ = in_units(units, [canonical(column["c"].combine_chunks())], none)
+
+    assert converted(exact(Decimal(asked)), "ksi", "MPa") == Decimal(values.text[0].as_py())
 
 
 def test_a_unit_that_nobody_knows_is_refused():

@@ -110,7 +110,9 @@ def prepared(plan: LookupPlan, table: TableInfo, catalogue: Catalogue) -> pa.Tab
     for name in dict.fromkeys(each for each in named if each):
         columns[names.plain[name]] = rows[name]
         if name in names.folded:
-            columns[names.folded[name]] = folded_column(rows[name].combine_chunks())
+            is_of_texts = pa.types.is_string(rows[name].type)
+            texts = (rows if is_of_texts else catalogue.texts(table))[name]
+            columns[names.folded[name]] = folded_column(texts.combine_chunks())
     return pa.table(columns)
 
 

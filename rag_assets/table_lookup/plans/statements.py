@@ -38,14 +38,14 @@ class SqlNames:
     plain: Mapping[str, str]
     """The name of each column in SQL, by its name at the source."""
     folded: Mapping[str, str]
-    """The name in SQL of the folded form of each column of texts."""
+    """The name in SQL of the folded form of each column of texts, or of numbers and texts."""
 
     @classmethod
     def of(cls, table: TableInfo) -> "SqlNames":
         """A name for each column that no other has."""
         taken: set[str] = {PLACE}
         plain = {column.name: _free(column.name, taken) for column in table.columns}
-        texts = [column.name for column in table.columns if not column.is_numeric]
+        texts = [each.name for each in table.columns if not each.is_numeric or each.unread]
         return cls(plain, {name: _free(f"{name} (folded)", taken) for name in texts})
 
 
@@ -176,9 +176,9 @@ def _condition(
         return exp.Not(this=_is_null(name)) if condition.op == "!=" else exp.false()
     match condition.op:
         case "empty":
-            return _is_null(name)
+            return _is_null(names.folded.get(condition.column, name))
         case "not_empty":
-            return exp.Not(this=_is_null(name))
+            return exp.Not(this=_is_null(names.folded.get(condition.column, name)))
         case "in":
             return exp.In(this=column, expressions=values)
         case "between":

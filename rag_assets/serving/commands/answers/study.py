@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> Reply:
         for each in found
     ]
     said = [
-        "\n".join([each.question.asks, *(f"- {' '.join(words.split())}" for words in each.words)])
+        "\n".join([each.question.asks, *(f"- {_in_a_line(words)}" for words in each.words)])
         for each in found
         if each.words
     ]
@@ -41,3 +41,8 @@ def run(options: argparse.Namespace) -> Reply:
     counted = f"Answered {times:,} times." if times > 1 else "Answered once."
     text = "\n\n".join([counted, table(shown, columns=[*shown[0]]), *said])
     return Reply({"times": times, "questions": record}, text)
+
+
+def _in_a_line(words: str) -> str:
+    """What somebody wrote, without characters that a terminal would obey."""
+    return " ".join("".join(each if each.isprintable() else " " for each in words).split())
