@@ -25,7 +25,7 @@ from rag_assets.store.complete_sets import (
     models_of,
 )
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.pins import Pin, pin_of
+from rag_assets.store.pins import Pin, holds, pin_of
 from rag_assets.store.search_indexes import COMMON_NAMES, VECTOR, settings_named
 from rag_assets.store.table_locations import remove_folder
 from rag_assets.store.text_parts import TEXT
@@ -185,9 +185,10 @@ def _source(
 ) -> Pin | None:
     """What its units of one domain come from, if they were made from it as it stands.
 
-    That of the set that is `held`, which has the same units, stays.
+    That of the set that is `held`, which has the same units, stays while it is there.
     """
-    if held and (pin := getattr(held, name)):
+    pin: Pin | None = getattr(held, name) if held else None
+    if pin and (_are_as_left(store, [pin]) or holds(store, pin)):
         return pin
     domain, table, key = SOURCES[name]
     of_variant = steps.of_variant(config, variant).values()

@@ -3,9 +3,9 @@
 The paper has trained models link spans of a text with entries of Wikipedia, and classify relations
 between these. Here the language model that `links.language_model` names says which things a chunk
 names, what they are called in full, and what the chunk states of them. Each comes with a
-quotation: what does not stand in the text, by letters and digits, is dropped. An entity is a name
-that the unit mentions; a relation makes its document one that is about its subject, and what it
-says of that is in this unit.
+quotation: what does not stand in the text in whole words, by letters and digits, is dropped. An
+entity is a name that the unit mentions; a relation makes its document one that is about its
+subject, and what it says of that is in this unit.
 
 A text is read once, however many documents and tables hold it: what was found in it is kept beside
 the names of its unit, under a hash of text, model and prompt, and copied from there.
@@ -145,7 +145,7 @@ def names_said(said: Mapping[str, Json], text: str) -> Iterator[UnitName]:
         listed = said[kind]
         for each in listed if isinstance(listed, list) else ():
             given = {name: str(each[name]) for name in fields} if isinstance(each, dict) else {}
-            if given and (held := place_of(given["quotation"], text)):
+            if given and (held := place_of(given["quotation"], text, in_whole_words=True)):
                 yield from _named(given, text[held.start : held.stop], f"{held.start}-{held.stop}")
 
 

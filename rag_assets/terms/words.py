@@ -111,11 +111,20 @@ def normalized(text: str) -> str:
     return "".join(character for character in folded if character.isalnum())
 
 
-def place_of(span: str, text: str) -> range:
-    """The place of `span` in `text`, by letters and digits alone; empty if it is not there."""
+def place_of(span: str, text: str, *, in_whole_words: bool = False) -> range:
+    """The place of `span` in `text`, by letters and digits alone; empty if it is not there.
+
+    With `in_whole_words`, it neither begins nor ends within a word.
+    """
     folded = [(each, place) for place, one in enumerate(text) for each in normalized(one)]
-    wanted = normalized(span)
-    start = "".join(each for each, _ in folded).find(wanted)
-    if not wanted or start < 0:
-        return range(0)
-    return range(folded[start][1], folded[start + len(wanted) - 1][1] + 1)
+    joined, wanted, start = "".join(each for each, _ in folded), normalized(span), -1
+    while wanted and (start := joined.find(wanted, start + 1)) >= 0:
+        place = range(folded[start][1], folded[start + len(wanted) - 1][1] + 1)
+        ends = place.start, place.stop
+        if not (in_whole_words and any(_is_within_word(text, end) for end in ends)):
+            return place
+    return range(0)
+
+
+def _is_within_word(text: str, at: int) -> bool:
+    return text[at - 1 : at].isalnum() and text[at : at + 1].isalnum()

@@ -12,7 +12,7 @@ from rag_assets.config import Config
 from rag_assets.graph import STEPS
 from rag_assets.index import joint
 from rag_assets.retrieval.opening import OutdatedIndexError
-from rag_assets.store import MissingIndexError, complete_sets
+from rag_assets.store import MissingIndexError, Store, complete_sets
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets_testing.faults import comparing, pipeline, project
 from rag_assets_testing.faults.built import small, two_variants
@@ -73,6 +73,17 @@ def test_a_reader_after_killed_refreshes_gets_what_was_complete(made, monkeypatc
     after = opened(made.config)
     assert found(after) != before
     assert mixed(made.config, after) == []
+
+
+def test_what_serves_pins_what_its_units_come_from_anew_once_that_was_lost(made):
+    store = Store.of(made.config)
+    for name in (schemas.DOCUMENT_FILES_TABLE, schemas.TABLE_ROWS_TABLE):
+        store.drop(name)
+        refresh(made.config)
+        kept = complete_sets.set_of(store, made.config, "default")
+        assert kept.manifest is not None
+        assert kept.table_rows is not None
+        assert complete_sets.is_kept(store, kept), name
 
 
 @pytest.mark.parametrize(

@@ -348,6 +348,7 @@ SAID = {
     "entities": [
         {"name": "AB-1201 washer", "quotation": "little  Ann"},
         {"name": "steel 3", "quotation": "is not there"},
+        {"name": "steel 4", "quotation": "ttle"},
     ],
     "relations": [
         {
