@@ -4,13 +4,14 @@ See `store.complete_sets` for what a set is.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 
 from rag_assets.change.deciding import fingerprint_of
-from rag_assets.change.steps import Step, StepList, StepTable, made_from
+from rag_assets.change.steps import Domain, Step, StepList, StepTable, made_from
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, TABLE_ROWS_TABLE
@@ -30,11 +31,11 @@ from rag_assets.store.search_indexes import COMMON_NAMES, VECTOR, settings_named
 from rag_assets.store.table_locations import remove_folder
 from rag_assets.store.text_parts import TEXT
 
-SOURCES = {
-    "table_rows": ("table", TABLE_ROWS_TABLE, "row_id"),
-    "manifest": ("document", DOCUMENT_FILES_TABLE, "document_id"),
+SOURCES: Mapping[Domain, tuple[str, str]] = {
+    "table": (TABLE_ROWS_TABLE, "row_id"),
+    "document": (DOCUMENT_FILES_TABLE, "document_id"),
 }
-"""What the units of a domain come from, by its place in a set: the domain, the table, its key."""
+"""The table that the units of a domain come from, and its key."""
 
 
 def record(store: Store, config: Config, steps: StepList, *, variant: str) -> CompleteSet | None:
@@ -52,8 +53,10 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
     known = CompleteSet.read(file_of(store, variant))
     is_known = known and known.seen == seen and known.is_of(store, tables)
     held = known if is_known else None
-    sources = {name: _source(store, config, steps, variant, held, name) for name in SOURCES}
-    if held and all(getattr(held, name) == pin for name, pin in sources.items()):
+    source = partial(_source, store, config, steps, variant)
+    rows = source("table", held=held.table_rows if held else None)
+    files = source("document", held=held.manifest if held else None)
+    if held and (held.table_rows, held.manifest) == (rows, files):
         return held
     units = [pin_of(store, name) for name in (tables.joint, tables.documents, tables.rows)]
     found = CompleteSet(
@@ -62,8 +65,8 @@ def record(store: Store, config: Config, steps: StepList, *, variant: str) -> Co
         documents=units[1],
         rows=units[2],
         families=_families(store, tables.families),
-        table_rows=sources["table_rows"],
-        manifest=sources["manifest"],
+        table_rows=rows,
+        manifest=files,
         unit_links=_unit_links(store, config, steps, variant),
         elements=store.known_as(tables.elements),
         chunks=store.known_as(tables.chunks),
@@ -180,17 +183,17 @@ def _source(
     config: Config,
     steps: StepList,
     variant: str,
-    held: CompleteSet | None,
-    name: str,
+    domain: Domain,
+    *,
+    held: Pin | None,
 ) -> Pin | None:
     """What its units of one domain come from, if they were made from it as it stands.
 
-    That of the set that is `held`, which has the same units, stays while it is there.
+    What is `held` by the set of these units stays while it is there.
     """
-    pin: Pin | None = getattr(held, name) if held else None
-    if pin and (_are_as_left(store, [pin]) or holds(store, pin)):
-        return pin
-    domain, table, key = SOURCES[name]
+    if held and (_are_as_left(store, [held]) or holds(store, held)):
+        return held
+    table, key = SOURCES[domain]
     of_variant = steps.of_variant(config, variant).values()
     if not all(follows(store, step) for step in of_variant if step.kind.domain == domain):
         return None
