@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
@@ -57,8 +57,8 @@ TABLES_KEPT = 64
 """Tables whose rows are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
-MANIFESTS = 4
-"""Manifests of files that are remembered, likewise."""
+MANIFESTS = 12
+"""Manifests of files in which one is looked for that was gone since."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
@@ -259,7 +259,7 @@ class Served:
         """
         document, now = (source, uri), self._manifest(self._set.manifest)
         before = [self._manifest(each.manifest) for each in thens]
-        known = {each.get(document) for each in before} - {None}
+        known = {self._hash_at(each, document) for each in thens} - {None}
         if now.get(document) in known:
             return True
         places = {document}
@@ -270,6 +270,19 @@ class Served:
                 return True
         words = {self._words_then(*document, each.joint) for each in thens} - {""}
         return any(self._words_of(*place) in words for place in places)
+
+    def _hash_at(self, then: CompleteSet, document: tuple[str, str]) -> str | None:
+        """The hash of a file when a set served; of one that was gone by then, the last one."""
+        earlier = (each for each in self._served if each.recorded_at <= then.recorded_at)
+        sets = (then, *islice(earlier, MANIFESTS))
+        hashes = (self._manifest(each.manifest).get(document) for each in sets)
+        return next(filter(None, hashes), None)
+
+    @cached_property
+    def _served(self) -> Sequence[CompleteSet]:
+        """What served until now, the newest first."""
+        found = (each.complete_set for each in serving_pointer.history(self._store))
+        return sorted(found, key=lambda each: each.recorded_at, reverse=True)
 
     def _read_manifest(self, pin: Pin | None) -> Mapping[tuple[str, str], str | None]:
         """The hash of each file, by source and URI; nothing where that is not known."""

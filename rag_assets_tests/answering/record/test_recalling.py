@@ -289,7 +289,7 @@ def test_another_parser_and_other_chunks_of_the_same_file_tell_nobody(made):
     chunked = other.replace("fixed_256", "small").replace("pdfium", "pymupdf")
     made.file.write_text(text.replace("evaluation:", f"  other: {chunked}\nevaluation:"))
     pins = PINS.format(70).replace("# Pins", "# Pins\n\nThese pins bear loads.")
-    made.write("pins.md", pins)
+    made.write("hinges.md", pins)
     report(made.documents / "plates.pdf")
     recalled(made)
     questions = (
@@ -301,6 +301,10 @@ def test_another_parser_and_other_chunks_of_the_same_file_tell_nobody(made):
     )
     for question in questions:
         ask(made, question)
+    made.write("hinges.md", pins.replace("| ", "|  "))
+    assert recalled(made).told == 0
+    (made.documents / "hinges.md").rename(made.documents / "pins.md")
+    assert recalled(made).told == 0
     refresh(made.config, variant="other")
     promote(made.store, made.config, "other", override="a test", log=print)
 
