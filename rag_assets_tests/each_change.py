@@ -20,7 +20,7 @@ from rag_assets_tests.touched import (
     touched,
 )
 
-SECONDS = 150.0
+SECONDS = 240.0
 """What sweeps of the night may take by day, by `durations.json`."""
 STOPWATCH = "stopwatch"
 _NEAR = pytest.StashKey[dict[str, int]]()

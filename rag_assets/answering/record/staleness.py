@@ -273,13 +273,13 @@ class Served:
 
     def _hash_at(self, then: CompleteSet, document: tuple[str, str]) -> str | None:
         """The hash of a file when a set served; of one that was gone by then, the last one."""
-        earlier = (each for each in self._served if each.recorded_at <= then.recorded_at)
+        earlier = (each for each in self._history if each.recorded_at <= then.recorded_at)
         sets = (then, *islice(earlier, MANIFESTS))
         hashes = (self._manifest(each.manifest).get(document) for each in sets)
         return next(filter(None, hashes), None)
 
     @cached_property
-    def _served(self) -> Sequence[CompleteSet]:
+    def _history(self) -> Sequence[CompleteSet]:
         """What served until now, the newest first."""
         found = (each.complete_set for each in serving_pointer.history(self._store))
         return sorted(found, key=lambda each: each.recorded_at, reverse=True)
