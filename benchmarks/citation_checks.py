@@ -93,12 +93,14 @@ def sentence_bounds(sentences: Sequence[Labelled], judge: Path | None) -> Iterat
     compared = Counter(verdict.compared for verdict in verdicts if not verdict.is_bad)
     print("  nothing speaks against:", ", ".join(f"{each} {n}" for each, n in compared.items()))
     wrong = [each for each in sentences if not each.is_true and each.form in COMPARED]
-    named = sum(bad[each.id] for each in wrong) / len(wrong)
-    what = f"share named of {len(wrong)} sentences with a wrong number, unit, name or cell"
-    yield at_least(what, named, LEAST_NAMED)
+    if wrong:
+        named = sum(bad[each.id] for each in wrong) / len(wrong)
+        what = f"share named of {len(wrong)} sentences with a wrong number, unit, name or cell"
+        yield at_least(what, named, LEAST_NAMED)
     true = [each for each in sentences if each.is_true]
-    refused = sum(bad[each.id] for each in true) / len(true)
-    yield at_most(f"share refused of {len(true)} true sentences", refused, MOST_REFUSED)
+    if true:
+        refused = sum(bad[each.id] for each in true) / len(true)
+        yield at_most(f"share refused of {len(true)} true sentences", refused, MOST_REFUSED)
     twisted = [each for each in sentences if each.form in NOT_COMPARED]
     what = f"of {len(twisted)} swapped subjects and dropped conditions, those called supported"
     yield equal(what, sum(each.id in supported for each in twisted), 0)

@@ -281,6 +281,8 @@ def _headings(elements: pa.Table, entries: Mapping[str, Sequence[Bookmark]]) -> 
         if outline
     ]
     total = sum(scores, Counter())
+    if not total["bookmarks"]:
+        return {"documents": 0, "bookmarks": 0, "recall": "no file has bookmarks"}
     return {
         "documents": len(scores),
         "bookmarks": total["bookmarks"],

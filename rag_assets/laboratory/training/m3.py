@@ -66,6 +66,9 @@ def train_m3(
     training, validation = parts_of(pairs)
     set_seed(recipe.seed)
     model = _model_in(start)
+    # positions of an XLM-RoBERTa begin behind the padding id
+    window = model.model.config.max_position_embeddings - model.model.config.pad_token_id - 1
+    recipe = replace(recipe, max_tokens=min(recipe.max_tokens, window))
     examples = examples_of(training, recipe)
     asked = examples_of(validation, replace(recipe, hard_negatives=VALIDATION_NEGATIVES))
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,23 @@ def test_all_three_heads_learn_and_serve(start, trained):
     losses = [loss for _, loss in progress.loss]
     assert losses[-1] < losses[0]
     assert [step for step, _ in progress.validation] == [0, 3, 6, 9, 12]
+
+
+def test_texts_beyond_the_window_of_the_model_are_cut(start, tmp_path):
+    longest = replace(RECIPE, max_tokens=100_000, epochs=1)
+    many = pairs()
+    words = pa.array(["steel " * 2_000] * len(many))
+
+    done = m3.train_m3(
+        many.set_column(many.schema.get_field_index("text"), "text", words),
+        start=start,
+        recipe=longest,
+        checkpoints=tmp_path / "runs",
+        out=tmp_path / "out",
+        log=print,
+    )
+
+    assert done.steps == 3
 
 
 def test_what_was_killed_ends_with_the_weights_of_a_run_that_was_not(start, trained, tmp_path):

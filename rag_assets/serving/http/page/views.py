@@ -447,8 +447,11 @@ def _opened(service: Service, version: str) -> Opened:
 
 
 async def _form(request: Request) -> dict[str, str | list[str]]:
-    """The fields that a form sends, those without a value left out; all values of `within`."""
-    sent = parse_qs((await request.body()).decode("utf-8", "replace"))
+    """The fields that a form sends, those without a value left out; all values of `within`.
+
+    A line ends in one character, as the page counts them.
+    """
+    sent = parse_qs((await request.body()).decode("utf-8", "replace").replace("%0D%0A", "%0A"))
     return {name: each if name == "within" else each[-1].strip() for name, each in sent.items()}
 
 
