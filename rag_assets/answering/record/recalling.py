@@ -164,13 +164,16 @@ class _Recall:
         self._compared: Compared = (None, "")
 
     def run(self) -> Recalled:
-        started, last = perf_counter(), self._last()
-        after = last.answer_id if last.content == self._pointer.content else ""
+        started = perf_counter()
         with self._file.reading() as connection:
-            counted = f"SELECT count(*), max(answer_id) FROM ({_NEWEST})"
-            compared, newest = connection.execute(counted, [after]).fetchone()
-        if not compared:
-            return Recalled(seconds=perf_counter() - started)
+            known = connection.execute("SELECT content, number, last_id FROM recalled").fetchone()
+            last = _Last(*known) if known else _Last()
+            after = last.answer_id if last.content == self._pointer.content else ""
+            [newest] = connection.execute("SELECT max(answer_id) FROM answers").fetchone()
+            if newest is None or newest <= after:
+                return Recalled(seconds=perf_counter() - started)
+            counted = f"SELECT count(*) FROM ({_NEWEST})"
+            [compared] = connection.execute(counted, [after]).fetchone()
         served = Served.now(self._store, self._config)
         if served is None:
             return Recalled(why_not="nothing serves yet")
@@ -216,11 +219,6 @@ class _Recall:
                 )
             served = self._seen[groups]
             yield from zip(answers, served.touched_of(answers) if served else [], strict=False)
-
-    def _last(self) -> _Last:
-        with self._file.reading() as connection:
-            found = connection.execute("SELECT content, number, last_id FROM recalled").fetchone()
-        return _Last(*found) if found else _Last()
 
     def _finish(self, last: _Last) -> None:
         with self._file.writing() as connection:
