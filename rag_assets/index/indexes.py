@@ -150,14 +150,17 @@ def measured_recall(
     scores = np.full((len(queries), depth + 1), -np.inf, dtype=np.float32)
     near = np.zeros((len(queries), depth + 1), dtype=ids.dtype)
     for batch in dataset.to_batches(columns=["vector"], with_row_id=True, batch_size=ROWS_AT_ONCE):
-        own = np.broadcast_to(batch[ROW_ID].to_numpy(), (len(queries), batch.num_rows))
-        near = np.hstack([near, own])
-        scores = np.hstack([scores, queries @ matrix_of(batch["vector"]).T])
+        found = queries @ matrix_of(batch["vector"]).T
+        # of most batches no row, or a few, are nearer to any query than those found so far
+        nearer = np.flatnonzero((found > scores.min(axis=1, keepdims=True)).any(axis=0))
+        own = batch[ROW_ID].to_numpy()[nearer]
+        near = np.hstack([near, np.broadcast_to(own, (len(queries), len(own)))])
+        scores = np.hstack([scores, found[:, nearer]])
         top = np.argpartition(-scores, depth, axis=1)[:, : depth + 1]
         scores = np.take_along_axis(scores, top, axis=1)
         near = np.take_along_axis(near, top, axis=1)
 
-    found = wanted = 0
+    hit = wanted = 0
     for unit, query, exact in zip(ids[chosen], queries, near, strict=True):
         hits = (
             vector_query(table, query, search=search)
@@ -168,9 +171,9 @@ def measured_recall(
             .to_pylist()
         )
         others = set(exact.tolist()) - {int(unit)}
-        found += len(others.intersection(hits))
+        hit += len(others.intersection(hits))
         wanted += len(others)
-    return found / max(wanted, 1)
+    return hit / max(wanted, 1)
 
 
 class _Maintenance:
