@@ -90,7 +90,7 @@ class LookupPlan:
     selected by."""
     order_by: str | None = None
     """The column by which rows are ordered; rows in which it is empty are left out. Without it,
-    rows come in the order of their keys."""
+    rows come in the order of their keys; without a key, of their cells."""
     descending: bool = False
     limit: int | None = None
     """The most rows; rows that equal the last one in `order_by` are kept too."""

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     """Writes a value: as a parameter, or as itself."""
 
 PLACE = "@row"
-"""The column that numbers the rows, from 0 in the order of their keys."""
+"""The column that numbers the rows, from 0 in the order of their keys; without a key, of their
+cells."""
 VALUE = "value"
 """What an aggregate is called in the result; `COUNT`: how many cells it is of."""
 COUNT = "count"

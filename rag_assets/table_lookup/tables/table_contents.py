@@ -1,9 +1,11 @@
 """Tables as lookups see them: columns with units and values, and typed rows."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets.citations.values import Number
 from rag_assets.columns.numerals import Mark, told_by_others
@@ -25,11 +27,13 @@ from rag_assets.terms.units import is_unit, pint_unit
 ROW_ID = "@row_id"
 """Column of `Catalogue.rows`: the unit of a row. A source may have a column called `row_id`."""
 ROW_KEY = "@row_key"
-"""Column of `Catalogue.rows`: the key at the source; rows are in its order."""
+"""Column of `Catalogue.rows`: the key at the source, or what is made of a row without a key."""
 
 TEXT_HASH = "@text_hash"
 """Column of `Catalogue.rows`: hash of the unit's text."""
 MOST_VALUES = 2_000
+_OF_CONTENT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+"""What stands for the key of a row without one: a UUIDv5 of its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ def contents_of(
     english: bool = False,
     read: str = "",
 ) -> TableContents:
-    """A table of its parts, its rows in the order of their keys.
+    """A table of its parts, its rows in the order of their keys, without a key of their cells.
 
     Args:
         info: Source, table and title.
@@ -135,7 +139,7 @@ def contents_of(
         read: See `TableInfo`.
     """
     source, table, title = info
-    order = _order_of_keys(row_keys)
+    order = _order_of_rows(row_keys, cells)
     named = {ROW_ID: row_ids, ROW_KEY: row_keys, TEXT_HASH: text_hashes}
     keys = {name: values.take(order) for name, values in named.items()}
     texts = {each.name: without_blanks(each.texts.take(order)) for each in cells}
@@ -197,9 +201,17 @@ def _with_unit_column(column: ColumnInfo, following: ColumnInfo | None) -> Colum
     return replace(column, unit_column=following.name) if is_of_units else column
 
 
-def _order_of_keys(keys: pa.Array) -> pa.Array:
-    """Keys that are whole numbers in the order of numbers, all others after them as texts."""
+def _order_of_rows(keys: pa.Array, cells: Sequence[ColumnCells]) -> pa.Array:
+    """Keys that are whole numbers in the order of numbers, all others after them as texts.
+
+    Rows without a key go by their cells: what stands for the key is made of them, and becomes
+    another one for all rows where a heading changes.
+    """
     texts = keys.to_pylist()
+    if all(map(_OF_CONTENT.fullmatch, texts)):
+        columns = {str(place): each.texts for place, each in enumerate(cells)}
+        rows = pa.table(columns | {ROW_KEY: keys})
+        return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in rows.column_names])
     order = sorted(
         range(len(texts)),
         key=lambda place: (

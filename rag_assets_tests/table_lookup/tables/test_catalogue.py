@@ -1,4 +1,5 @@
 from decimal import Decimal
+from uuid import NAMESPACE_OID, uuid5
 
 import pyarrow as pa
 import pytest
@@ -35,6 +36,19 @@ def test_rows_come_in_the_order_of_their_keys_with_null_for_empty_cells():
     assert rows[ROW_ID].to_pylist()[-1] == "beams-10"
     assert rows["stock"].to_pylist() == [12.0, 0.0, 7.0, None, 40.0, None]
     assert held.texts(held.tables[0])["stock"].to_pylist()[-1] == "280 max"
+
+
+@given(st.permutations(range(5)), st.sampled_from(["mass [kg]", "mass [t]", "weight"]))
+def test_rows_without_a_key_are_listed_alike_whatever_stands_for_it(order, heading):
+    cells = {"name": ["IPE 200", "HEA 120", "HEA 100", None, "HEA 100"], "mass": ["5", "4"] * 2}
+    cells["mass"] = [*cells["mass"], "2"]
+    columns = {name: [texts[place] for place in order] for name, texts in cells.items()}
+    keys = [str(uuid5(NAMESPACE_OID, f"{heading} {place}")) for place in order]
+    rows = contents(columns, headings={"mass": heading}, hidden=(), keys=keys).rows
+
+    named = zip(rows["name"].to_pylist(), map(str, rows["mass"].to_pylist()), strict=True)
+    first = [("HEA 100", "2"), ("HEA 100", "5"), ("HEA 120", "4"), ("IPE 200", "5"), (None, "4")]
+    assert [*named] == first
 
 
 def test_a_table_of_another_catalogue_is_refused():
