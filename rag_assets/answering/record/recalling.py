@@ -57,6 +57,8 @@ UNREADABLE = (ExplainedError, sqlite3.Error, OSError)
 """What a file that is damaged or busy raises, and what serves that cannot be read."""
 MOST_ASKED_AGAIN = 5_000
 """Answers that one recall asks again, at most; the next one goes on. One takes 5 to 100 ms."""
+_AS_NUMBER = {"true": "1", "false": "0"}
+"""A column of 0 and 1 is read as truth values until another row's cell is neither."""
 _NEWEST = """
     SELECT max(answer_id) AS answer_id FROM answers GROUP BY user, asked HAVING max(answer_id) > ?
 """
@@ -369,7 +371,8 @@ def _fact(citation: Citation) -> list[str | int | None]:
         case Span():
             return [comparable(citation.text)]
         case Cell():
-            return [str(citation.value), citation.unit]
+            value = str(citation.value)
+            return [_AS_NUMBER.get(value, value), citation.unit]
         case Computed():
             return [citation.operation, str(citation.result), citation.unit]
         case Rows():

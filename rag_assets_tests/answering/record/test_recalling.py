@@ -361,6 +361,24 @@ def test_a_number_that_is_a_text_at_the_source_is_the_same(made):
     assert (done.compared, done.touched) == (1, 0)
 
 
+def test_a_truth_value_that_is_a_number_now_is_the_same(made):
+    """A column of 0 and 1 holds truth values until the cell of another row is neither."""
+    made.execute("CREATE TABLE sellers (id INTEGER PRIMARY KEY, name TEXT, signed BOOLEAN)")
+    names = [*["Acme signed anything else"] * 10, *["Bolt"] * 10]
+    rows = ", ".join(f"({place}, '{name}', 1)" for place, name in enumerate(names))
+    made.execute(f"INSERT INTO sellers VALUES {rows}")
+    made.file.write_text(made.file.read_text().replace("[alloys,", "[alloys, sellers,"))
+    recalled(made)
+    kept = one(answers_of(made.store), ask(made, "Acme signed, anything else"))
+    said = [each.text for each in kept.answer.sentences]
+    assert "true" in said[0]
+    assert not any("Bolt" in each for each in said)
+    made.execute("UPDATE sellers SET signed = 2 WHERE name = 'Bolt'")
+
+    done = recalled(made)
+    assert (done.compared, done.touched, done.told) == (1, 1, 0)
+
+
 def test_a_table_in_a_document_that_is_superseded_is_told(made):
     made.write("pins_v1.md", PINS.format(70))
     recalled(made)
