@@ -93,14 +93,12 @@ def sentence_bounds(sentences: Sequence[Labelled], judge: Path | None) -> Iterat
     compared = Counter(verdict.compared for verdict in verdicts if not verdict.is_bad)
     print("  nothing speaks against:", ", ".join(f"{each} {n}" for each, n in compared.items()))
     wrong = [each for each in sentences if not each.is_true and each.form in COMPARED]
-    if wrong:
-        named = sum(bad[each.id] for each in wrong) / len(wrong)
-        what = f"share named of {len(wrong)} sentences with a wrong number, unit, name or cell"
-        yield at_least(what, named, LEAST_NAMED)
+    named = sum(bad[each.id] for each in wrong) / len(wrong)
+    what = f"share named of {len(wrong)} sentences with a wrong number, unit, name or cell"
+    yield at_least(what, named, LEAST_NAMED)
     true = [each for each in sentences if each.is_true]
-    if true:
-        refused = sum(bad[each.id] for each in true) / len(true)
-        yield at_most(f"share refused of {len(true)} true sentences", refused, MOST_REFUSED)
+    refused = sum(bad[each.id] for each in true) / len(true)
+    yield at_most(f"share refused of {len(true)} true sentences", refused, MOST_REFUSED)
     twisted = [each for each in sentences if each.form in NOT_COMPARED]
     what = f"of {len(twisted)} swapped subjects and dropped conditions, those called supported"
     yield equal(what, sum(each.id in supported for each in twisted), 0)
@@ -320,12 +318,11 @@ def opened_matcher(named: Sequence[str] | None) -> Generator[LanguageModel | Non
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--sentences", type=Path, default=SENTENCES)
-    options.add_argument("--split", choices=("dev", "test"), help="all unless given")
     options.add_argument("--judge", type=Path, metavar="FOLDER", help="a model that judges")
     options.add_argument("--matcher", nargs=2, metavar=("URL", "MODEL"), help="who matches too")
     options.add_argument("--figures", type=Path, metavar="FOLDER", help="where to draw figure 10")
     arguments = options.parse_args()
-    sentences = labelled_sentences(arguments.sentences, split=arguments.split)
+    sentences = labelled_sentences(arguments.sentences)
     corpora = [dataset("materials_demo"), dataset("ottqa")]
     with opened_matcher(arguments.matcher) as matcher:
         bounds = [

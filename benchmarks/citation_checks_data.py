@@ -23,7 +23,6 @@ class Labelled:
     """A sentence that its sources support, or do not."""
 
     id: str
-    split: str
     language: str
     is_true: bool
     form: str
@@ -31,14 +30,13 @@ class Labelled:
     sources: tuple[Source, ...]
 
 
-def labelled_sentences(file: Path, *, split: str | None) -> list[Labelled]:
-    """The sentences of a split (None: of all), with what they cite."""
+def labelled_sentences(file: Path) -> list[Labelled]:
+    """The sentences with what they cite."""
     with file.open(encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines if line.strip()]
     return [
         Labelled(
             id=record["id"],
-            split=record.get("split", "dev"),
             language=record["lang"],
             is_true=bool(record["label"]),
             form=record["form"],
@@ -46,7 +44,6 @@ def labelled_sentences(file: Path, *, split: str | None) -> list[Labelled]:
             sources=tuple(_sources(record["sources"])),
         )
         for record in records
-        if split is None or record.get("split", "dev") == split
     ]
 
 

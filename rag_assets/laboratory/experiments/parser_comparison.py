@@ -281,16 +281,14 @@ def _headings(elements: pa.Table, entries: Mapping[str, Sequence[Bookmark]]) -> 
         if outline
     ]
     total = sum(scores, Counter())
-    if not total["bookmarks"]:
-        return {"documents": 0, "bookmarks": 0, "recall": "no file has bookmarks"}
     return {
         "documents": len(scores),
         "bookmarks": total["bookmarks"],
         "headings": total["headings"],
-        "recall": f"{share(total, 'matched', of='bookmarks'):.1%}",
-        "precision": f"{share(total, 'matched', of='headings'):.1%}",
-        "right page": f"{share(total, 'right page', of='matched'):.1%}",
-        "right level": f"{share(total, 'right level', of='matched'):.1%}",
+        "recall": shown(total, "matched", of="bookmarks"),
+        "precision": shown(total, "matched", of="headings"),
+        "right page": shown(total, "right page", of="matched"),
+        "right level": shown(total, "right level", of="matched"),
     }
 
 
@@ -300,8 +298,8 @@ def _quoted(elements: pa.Table, quotes: Mapping[str, Sequence[Quote]]) -> Row:
     total = sum(scores, Counter())
     return {
         "quotes": total["quotes"],
-        "found": f"{share(total, 'found', of='quotes'):.1%}",
-        "on the right page": f"{share(total, 'right page', of='found'):.1%}",
+        "found": shown(total, "found", of="quotes"),
+        "on the right page": shown(total, "right page", of="found"),
     }
 
 
@@ -336,6 +334,11 @@ def _entries(values: Sequence[object]) -> Iterator[Bookmark]:
 def share(score: Score, part: str, *, of: str) -> float:
     """The count called `part` divided by that called `of`; 0 if there are none."""
     return score[part] / max(score[of], 1)
+
+
+def shown(score: Score, part: str, *, of: str) -> str:
+    """The `share` in percent; of nothing it is none."""
+    return f"{share(score, part, of=of):.1%}" if score[of] else f"no {of}"
 
 
 def words_of(heading: str) -> str:

@@ -1,6 +1,5 @@
 """Tables as lookups see them: columns with units and values, and typed rows."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,13 +26,11 @@ from rag_assets.terms.units import is_unit, pint_unit
 ROW_ID = "@row_id"
 """Column of `Catalogue.rows`: the unit of a row. A source may have a column called `row_id`."""
 ROW_KEY = "@row_key"
-"""Column of `Catalogue.rows`: the key at the source, or what is made of a row without a key."""
+"""Column of `Catalogue.rows`: the key at the source; the id of the row where there is none."""
 
 TEXT_HASH = "@text_hash"
 """Column of `Catalogue.rows`: hash of the unit's text."""
 MOST_VALUES = 2_000
-_OF_CONTENT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-"""What stands for the key of a row without one: a UUIDv5 of its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +136,7 @@ def contents_of(
         read: See `TableInfo`.
     """
     source, table, title = info
-    order = _order_of_rows(row_keys, cells)
+    order = _order_of_rows(row_keys, row_ids, cells)
     named = {ROW_ID: row_ids, ROW_KEY: row_keys, TEXT_HASH: text_hashes}
     keys = {name: values.take(order) for name, values in named.items()}
     texts = {each.name: without_blanks(each.texts.take(order)) for each in cells}
@@ -201,17 +198,17 @@ def _with_unit_column(column: ColumnInfo, following: ColumnInfo | None) -> Colum
     return replace(column, unit_column=following.name) if is_of_units else column
 
 
-def _order_of_rows(keys: pa.Array, cells: Sequence[ColumnCells]) -> pa.Array:
+def _order_of_rows(keys: pa.Array, ids: pa.Array, cells: Sequence[ColumnCells]) -> pa.Array:
     """Keys that are whole numbers in the order of numbers, all others after them as texts.
 
-    Rows without a key go by their cells: what stands for the key is made of them, and becomes
-    another one for all rows where a heading changes.
+    Rows without a key go by their cells: their ids, which stand for it, are made of the headings
+    too, so that all become others where one heading does.
     """
-    texts = keys.to_pylist()
-    if all(map(_OF_CONTENT.fullmatch, texts)):
+    if keys.equals(ids):
         columns = {str(place): each.texts for place, each in enumerate(cells)}
         rows = pa.table(columns | {ROW_KEY: keys})
         return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in rows.column_names])
+    texts = keys.to_pylist()
     order = sorted(
         range(len(texts)),
         key=lambda place: (

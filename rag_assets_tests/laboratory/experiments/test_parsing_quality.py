@@ -13,6 +13,7 @@ from rag_assets.laboratory.experiments.parser_comparison import (
     heading_score,
     page_score,
     share,
+    shown,
     words_of,
 )
 
@@ -49,6 +50,12 @@ def test_equal_headings_are_matched_one_to_one_with_the_nearest():
     assert heading_score(outline, [Heading("Summary", 8, 1)])["matched"] == 1
     both = [Heading("Summary", 8, 1), Heading("Summary", 2, 1)]
     assert heading_score(outline, both)["right page"] == 2
+
+
+def test_headings_are_found_to_no_share_of_an_outline_that_is_not_there():
+    score = heading_score([], [Heading("Summary", 8, 1)])
+    found = [shown(score, "matched", of=whole) for whole in ("bookmarks", "headings")]
+    assert found == ["no bookmarks", "0.0%"]
 
 
 def test_a_heading_that_is_only_a_number_is_compared_as_it_is():

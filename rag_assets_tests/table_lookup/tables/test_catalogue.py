@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.schemas import PAIR
-from rag_assets.table_lookup.tables.catalogue import ROW_ID, ROW_KEY
-from rag_assets.table_lookup.tables.cells import cells_by_column, folded, number_of
+from rag_assets.table_lookup.tables.catalogue import ROW_ID, ROW_KEY, contents_of
+from rag_assets.table_lookup.tables.cells import ColumnCells, cells_by_column, folded, number_of
 from rag_assets.table_lookup.tables.headings import words_and_unit
 from rag_assets.terms.units import converted, pint_unit
 from rag_assets_tests.table_lookup.beams import SOURCE, catalogue, contents
@@ -39,16 +39,21 @@ def test_rows_come_in_the_order_of_their_keys_with_null_for_empty_cells():
 
 
 @given(st.permutations(range(5)), st.sampled_from(["mass [kg]", "mass [t]", "weight"]))
-def test_rows_without_a_key_are_listed_alike_whatever_stands_for_it(order, heading):
-    cells = {"name": ["IPE 200", "HEA 120", "HEA 100", None, "HEA 100"], "mass": ["5", "4"] * 2}
-    cells["mass"] = [*cells["mass"], "2"]
-    columns = {name: [texts[place] for place in order] for name, texts in cells.items()}
-    keys = [str(uuid5(NAMESPACE_OID, f"{heading} {place}")) for place in order]
-    rows = contents(columns, headings={"mass": heading}, hidden=(), keys=keys).rows
+def test_rows_without_a_key_are_listed_alike_whatever_their_ids(order, heading):
+    names = ["IPE 200", "HEA 120", "HEA 100", None, "HEA 100"]
+    masses = ["5", "4", "5", "4", "2"]
+    ids = pa.array([str(uuid5(NAMESPACE_OID, f"{heading} {place}")) for place in order])
+    cells = [
+        ColumnCells(name, name, False, pa.array([texts[place] for place in order]), numeric)
+        for numeric in [pa.repeat(False, 5)]
+        for name, texts in (("name", names), (heading, masses))
+    ]
+    rows = contents_of(
+        (SOURCE, "beams", ""), row_ids=ids, row_keys=ids, text_hashes=ids, cells=cells
+    ).rows
 
-    named = zip(rows["name"].to_pylist(), map(str, rows["mass"].to_pylist()), strict=True)
-    first = [("HEA 100", "2"), ("HEA 100", "5"), ("HEA 120", "4"), ("IPE 200", "5"), (None, "4")]
-    assert [*named] == first
+    assert rows["name"].to_pylist() == ["HEA 100", "HEA 100", "HEA 120", "IPE 200", None]
+    assert rows[heading].to_pylist() == [2, 5, 4, 5, 4]
 
 
 def test_a_table_of_another_catalogue_is_refused():
