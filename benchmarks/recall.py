@@ -456,10 +456,17 @@ def same_changes(run: Run, *, changes: int) -> Iterator[Bound]:
 
     def move() -> None:
         for source, uri in drawn.sample([*world.raw().hashes], at_once):
+            for each in world.places_of(source, uri):
+                path = Path(each)
+                name = f"renamed_{path.name}" if source == "manuals" else path.name
+                world.move(source, each, (path.parent / "moved" / name).as_posix())
+                made["moved or renamed"] += 1
+
+    def archive() -> None:
+        for uri in world.replaced_sheets():
             path = Path(uri)
-            name = path.name if source == "plant" else f"renamed_{path.name}"
-            world.move(source, uri, (path.parent / "moved" / name).as_posix())
-            made["moved or renamed"] += 1
+            world.move("plant", uri, (path.parent / "archive" / path.name).as_posix())
+            made["old version archived"] += 1
 
     def reorder() -> None:
         for place in world.raw().tables:
@@ -473,16 +480,16 @@ def same_changes(run: Run, *, changes: int) -> Iterator[Bound]:
     steps = [set_otherwise, move, reorder, *(partial(swap, each) for each in variants)]
     told: list[str] = []
     run.recall()
-    for step in (*steps, set_otherwise, reorder, move, reorder):
-        known, total = {each[:2] for each in run.notices()}, sum(made.values())
+    for step in (*steps, set_otherwise, archive, move, reorder):
+        known, total = {each[:2] for each in run.notices()}, made.copy()
         step()
         run.serve(step.args[0] if isinstance(step, partial) else "default")
         done = run.recall()
         new = [each for each in run.notices() if each[:2] not in known]
         told += [answer_id for answer_id, _, _ in new]
         print(
-            f"{sum(made.values()) - total} x {[*made][-1]}: compared {done.compared}, touched "
-            f"{done.touched}, told {len(new)}, {done.seconds:.1f} s",
+            f"{dict(made - total)}: compared {done.compared}, touched {done.touched}, "
+            f"told {len(new)}, {done.seconds:.1f} s",
             flush=True,
         )
         run.newest()

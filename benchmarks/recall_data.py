@@ -441,6 +441,24 @@ class World:
 
     # Changes that change nothing of what is said.
 
+    def places_of(self, source: str, uri: str) -> list[str]:
+        """The documents that have to move with one: its versions, or all of its folder."""
+        if sheet := self.sheets.get(uri):
+            return [each.uri for each in self.sheets.values() if each.number == sheet.number]
+        path = self.home / source / uri
+        if source != "demo":
+            return [uri] if path.exists() else []
+        files = path.parent.glob("*") if path.exists() else ()
+        return [each.relative_to(self.home / source).as_posix() for each in files if each.is_file()]
+
+    def replaced_sheets(self) -> list[str]:
+        """Revisions of sheets that have a newer one beside them."""
+        return [
+            uri
+            for uri, sheet in self.sheets.items()
+            if "archive" not in sheet.folder and uri != self.raw_newest(sheet)
+        ]
+
     def move(self, source: str, uri: str, to: str) -> None:
         path = self.home / source / to
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -606,45 +624,50 @@ class Truth:
                 return self.after.holds(cited.looked_for, sees, source=source)
         plan = cited.plan
         assert plan is not None, "an absence without a plan came before"
-        return self._result(plan, self.before) != self._result(plan, self._as_seen(plan, sees))
+        was, now = self._as_seen(plan, sees, asks_all=asks_all)
+        return self._result(plan, was) != self._result(plan, now)
 
     def _span(self, cited: Span, sees: Sees, *, asks_all: bool) -> bool:
-        place, words = (cited.source, cited.uri), said(cited.text)
-        newer = self._newer(cited.source, cited.uri, sees, asks_all=asks_all)
-        was_read = words in self.before.texts[place]  # else a parser made something else of it
-        if newer and was_read and words not in self.after.texts["plant", newer]:
+        words = said(cited.text)
+        was, now = self._places(cited.source, cited.uri, sees, asks_all=asks_all)
+        if now not in self.after.hashes:
             return True
-        if place not in self.after.hashes:
-            return True
-        if self.before.hashes[place] == self.after.hashes[place]:
+        if was == now and self.before.hashes[was] == self.after.hashes[now]:
             return False
-        if was_read:
-            return words not in self.after.texts[place]
-        return any(each[:2] == place and said(each[2]) in words for each in self.edits)
+        if words in self.before.texts[was]:  # else a parser made something else of it
+            return words not in self.after.texts[now]
+        return any(each[:2] in (was, now) and said(each[2]) in words for each in self.edits)
 
-    def _newer(self, source: str, uri: str, sees: Sees, *, asks_all: bool) -> str | None:
-        """The revision that took the place of a sheet in this batch."""
-        if asks_all or source != "plant" or self.before.newest(uri, sees) != uri:
-            return None
-        newest = self.after.newest(uri, sees)
-        return newest if newest != uri else None
+    def _places(
+        self, source: str, uri: str, sees: Sees, *, asks_all: bool
+    ) -> list[tuple[str, str]]:
+        """The document whose words count for one that is cited, before the batch and after it.
 
-    def _as_seen(self, plan: Mapping, sees: Sees) -> Raw:
-        """The sources of after, in which a sheet that was replaced is the newer one."""
-        uri = str(plan["table"]).partition("#")[0]
-        newer = self._newer(str(plan["source"]), uri, sees, asks_all=False)
-        if newer is None:
-            return self.after
-        return replace(self.after, sheets={**self.after.sheets, uri: self.after.sheets[newer]})
+        Of a sheet it is the newest revision, unless all revisions were asked for.
+        """
+        raws = (self.before, self.after)
+        is_sheet = source == "plant" and not asks_all
+        return [(source, (raw.newest(uri, sees) if is_sheet else None) or uri) for raw in raws]
+
+    def _as_seen(self, plan: Mapping, sees: Sees, *, asks_all: bool) -> list[Raw]:
+        """The sources of before and after, in which a sheet is as its newest revision."""
+        source, uri = str(plan["source"]), str(plan["table"]).partition("#")[0]
+        places = self._places(source, uri, sees, asks_all=asks_all)
+        return [
+            replace(raw, sheets={**raw.sheets, uri: raw.sheets[newest]})
+            if newest in raw.sheets
+            else raw
+            for raw, (_, newest) in zip((self.before, self.after), places, strict=True)
+        ]
 
     def _cell(self, cited: Cell, sees: Sees, *, asks_all: bool, kept: KeptAnswer) -> bool:
         key = (cited.source, cited.table)
         if "#" in cited.table:
             uri = cited.table.partition("#")[0]
-            newer = None if asks_all else self._newer(cited.source, uri, sees, asks_all=asks_all)
+            places = self._places(cited.source, uri, sees, asks_all=asks_all)
             was, now = (
                 _part(raw.sheets.get(place), cited)
-                for raw, place in ((self.before, uri), (self.after, newer or uri))
+                for raw, (_, place) in zip((self.before, self.after), places, strict=True)
             )
             return was != now
         column = _plain(cited.column)
@@ -653,7 +676,15 @@ class Truth:
             return True
         if key not in self.keys:
             was_row = described(kept, cited, self.before)
-            return not any(_are_equal(was_row, row) for row in self.after.tables[key])
+            named = {
+                each.row_key
+                for each in kept.answer.citations
+                if isinstance(each, Cell)
+                and (each.source, each.table) == key
+                and described(kept, each, self.before) == was_row
+            }
+            # Rows that stand twice are told apart by nothing: as many as are cited have to stay.
+            return sum(_are_equal(was_row, row) for row in self.after.tables[key]) < len(named)
         was, now = (self._row(raw, key, cited.row_key) for raw in (self.before, self.after))
         return was is None or now is None or was[column] != now[column]
 

@@ -2,12 +2,10 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
-
-from pydantic import JsonValue
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.condensation.conversation import Turn
@@ -25,7 +23,7 @@ from rag_assets.answering.record.kept import (
     new_id,
 )
 from rag_assets.answering.record.staleness import told_rows
-from rag_assets.citations.kinds import PlanCitation
+from rag_assets.citations.kinds import PlanCitation, Rows
 from rag_assets.config import Config, RetrieverName
 from rag_assets.process import clock
 from rag_assets.store import Store
@@ -35,6 +33,7 @@ from rag_assets.table_lookup.arm import narrowed
 from rag_assets.table_lookup.looking_up import look_up
 from rag_assets.table_lookup.plans.plan import plan_to_json
 from rag_assets.table_lookup.plans.sandbox import SandboxError
+from rag_assets.table_lookup.sentences.citing import condition_units
 from rag_assets.table_lookup.verifying import verify_again
 from rag_assets.workers import AbandonedError
 
@@ -68,25 +67,25 @@ def keep_asked(
         user=user,
         access=assistant.access,
         history=tuple(turn.question for turn in said),
-        plan=plan_of(assistant, answer, filters),
+        told=told_of(assistant, answer, filters),
         cost=cost_of(answer),
     )
     return keep(assistant.store, assistant.config, answer, context, purges=assistant.purges)
 
 
-def plan_of(
-    assistant: "Assistant", answer: Answer, filters: "Filters | None"
-) -> Mapping[str, JsonValue] | None:
-    """The plan of an answer that tells rows one by one: its sentences cite their cells alone."""
+def told_of(assistant: "Assistant", answer: Answer, filters: "Filters | None") -> Rows | None:
+    """The rows that an answer tells one by one: its sentences cite their cells alone."""
     is_of_rules = answer.outcome == "computed" and not answer.planned_as
     if not is_of_rules or any(isinstance(each, PlanCitation) for each in answer.citations):
         return None
     asked, tables = answer.read_as or answer.question, narrowed(assistant.catalogue, filters)
     with suppress(AbandonedError, SandboxError):  # it is kept though nobody waits for it any more
         looked = look_up(asked, tables, in_documents=False, suggests=False)  # it is remembered
-        plan = plan_to_json(looked.plan) if looked.outcome == "answered" and looked.plan else None
-        if plan and verify_again(told_rows(answer, plan), tables) == "same":
-            return plan
+        plan = looked.plan if looked.outcome == "answered" else None
+        table = tables.find(plan.source, plan.table) if plan else None
+        if plan and table:
+            told = told_rows(answer, plan_to_json(plan), condition_units(plan, table))
+            return told if verify_again(told, tables) == "same" else None
     return None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.answering.answer import Answer, to_json
-from rag_assets.citations.kinds import Cell, Citation, Span
+from rag_assets.citations.kinds import Cell, Citation, Rows, Span
 from rag_assets.config import Config, RetrieverName, Versions
 from rag_assets.config.answering import Answering
 from rag_assets.identity import canonical_json, fingerprint
@@ -85,7 +85,9 @@ class AnswerContext:
     """The id of the answer whose question was asked again because its sources changed: nobody was
     shown this one, but as what is new in a notice."""
     plan: Mapping[str, JsonValue] | None = None
-    """The lookup plan that the question was turned into."""
+    """The lookup plan of an answer that tells rows one by one."""
+    plan_units: tuple[str, ...] = ()
+    """The unit of the column of each of its conditions: see `Rows.condition_units`."""
     checks: Mapping[str, JsonValue] = field(default_factory=dict)
     """What checks found, by their names."""
     cost: Mapping[str, float] = field(default_factory=dict)
@@ -113,13 +115,14 @@ def context_of(
     user: str | None = None,
     access: Access = EVERYTHING,
     history: tuple[str, ...] = (),
-    plan: Mapping[str, JsonValue] | None = None,
+    told: Rows | None = None,
     checks: Mapping[str, JsonValue] | None = None,
     cost: Mapping[str, float] | None = None,
 ) -> AnswerContext:
     """The context of an answer that `index` gave under `config`.
 
-    `retriever` and `filters` are those that were passed to `ask`.
+    `retriever` and `filters` are those that were passed to `ask`; `told` are the rows that it tells
+    one by one: see `keeping.told_of`.
     """
     settings = index.settings
     searched_by = {"retriever": retriever or settings.retriever}
@@ -137,7 +140,8 @@ def context_of(
         user=user,
         groups=None if access.groups is None else tuple(sorted(access.groups)),
         history=history,
-        plan=plan,
+        plan=told.plan if told else None,
+        plan_units=told.condition_units if told else (),
         checks=checks or {},
         cost=cost or {},
     )

@@ -24,10 +24,16 @@ from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import AnswerModels, Assistant, open_models
 from rag_assets.answering.record.answer_rows import Prepared
 from rag_assets.answering.record.database import AnswersFile, answers_of
-from rag_assets.answering.record.keeping import plan_of
+from rag_assets.answering.record.keeping import told_of
 from rag_assets.answering.record.kept import KeptAnswer, context_of, cost_of, new_id
 from rag_assets.answering.record.notices import Notices, kept_of, write
-from rag_assets.answering.record.staleness import Compared, Served, TouchedSentence, comparable
+from rag_assets.answering.record.staleness import (
+    Compared,
+    Served,
+    TouchedSentence,
+    comparable,
+    told_by,
+)
 from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, PlanCitation, Rows, Span
 from rag_assets.citations.sentences import Sentence
 from rag_assets.config import NOBODY, Config
@@ -176,11 +182,11 @@ class _Recall:
                 return Recalled(seconds=perf_counter() - started)
             counted = f"SELECT count(*) FROM ({_NEWEST})"
             [compared] = connection.execute(counted, [after]).fetchone()
-        served = Served.now(self._store, self._config)
+        self._compared = self._set_of(last), last.answer_id
+        served = Served.now(self._store, self._config, compared=self._compared)
         if served is None:
             return Recalled(why_not="nothing serves yet")
         rules = Notices(self._file).watched()
-        self._compared = self._set_of(last), last.answer_id
         wanted = sorted({*self._resting_on_changes(served, last, after), *rules})
         touched = told = asked = 0
         examples: list[tuple[str, str]] = []
@@ -232,21 +238,21 @@ class _Recall:
     def _resting_on_changes(self, served: Served, last: _Last, after: str) -> Iterator[str]:
         """The answers that may be touched: found by what they cite, none of them is read."""
         cited = f"FROM units JOIN ({_NEWEST}) USING (answer_id) WHERE is_cited"
+        before = served.before
         with self._file.reading() as connection:
             units = connection.execute(f"SELECT DISTINCT unit_id {cited}", [after])
             ids = sorted(unit for (unit,) in units)
-            hashes, replaced = served.hashes(ids), served.superseded_among(ids)
-            yield from (
-                answer_id
-                for answer_id, unit, text_hash in connection.execute(
-                    f"SELECT answer_id, unit_id, text_hash {cited}", [after]
-                )
-                if unit in replaced or hashes.get(unit) != text_hash
-            )
+            now, then = served.standings(ids), before.standings(ids) if before else {}
+            for answer_id, unit, text_hash in connection.execute(
+                f"SELECT answer_id, unit_id, text_hash {cited}", [after]
+            ):
+                was_compared = answer_id <= last.answer_id
+                if not now[unit].is_same(text_hash, then.get(unit) if was_compared else None):
+                    yield answer_id
             yield from self._resting_on_tables(connection, served, last, after)
             absent = (
                 f"SELECT answer_id FROM answers JOIN ({_NEWEST}) USING (answer_id) "
-                "WHERE outcome = 'nothing'"
+                "WHERE outcome = 'nothing' AND answer_id NOT IN (SELECT answer_id FROM tables)"
             )
             yield from (answer_id for (answer_id,) in connection.execute(absent, [after]))
 
@@ -322,7 +328,7 @@ class _Recall:
                 user=kept.context.user,
                 access=assistant.access,
                 history=kept.context.history,
-                plan=plan_of(assistant, answer, kept.context.filters),
+                told=told_of(assistant, answer, kept.context.filters),
                 cost=cost_of(answer),
             ),
             recalls=kept.answer_id,
@@ -445,11 +451,12 @@ def _computed_again(assistant: Assistant, kept: KeptAnswer) -> Answer | None:
     if kept.answer.outcome != "computed":
         return None
     plans: dict[str, Mapping[str, JsonValue]] = {}
+    told = told_by(kept)
     for sentence in kept.answer.sentences:
         cited = (each.plan for each in sentence.citations if isinstance(each, PlanCitation))
         plan = next(filter(None, cited), kept.context.plan)
         if plan is None or not all(
-            _is_in_its_units(each, assistant) for each in sentence.citations
+            _is_in_its_units(each, assistant) for each in (*sentence.citations, *told)
         ):
             return None
         plans[canonical_json(plan)] = plan

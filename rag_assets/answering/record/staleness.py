@@ -51,6 +51,8 @@ RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
 """Whether the plan of a citation gives the same on what serves now."""
 Compared: TypeAlias = tuple[CompleteSet | None, str]
 """What served when answers were compared last, and the last of these."""
+Versions: TypeAlias = tuple[tuple[str, str, str | None], ...]
+"""Source, URI and hash of the file of each version of a document."""
 IN_DOCUMENT = "#"
 """Stands in the name of a table inside a document, between its URI and its place."""
 TABLES_KEPT = 64
@@ -65,6 +67,30 @@ LOOKED_THROUGH = 20
 _WORD = re.compile(r"[-+](?=\d)|[\u00b1<>\u2264\u2265](?=\s?[-+]?\d)|\d+(?:[.,]\d+)*|[^\W\d_]+")
 _BETWEEN = re.compile(r"(?<!\d) | (?!\d)")
 """Blanks but those between two numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a unit stands in what serves."""
+
+    text_hash: str | None
+    """None where it is gone."""
+    is_row: bool
+    versions: Versions
+    """All of its document, if that is superseded."""
+
+    def is_same(self, cited: str | None, then: "Standing | None") -> bool:
+        """Whether nothing that was read from it can have changed.
+
+        `then` is how it stood when the answer that cites it was compared, None for one that never
+        was. Words whose unit had another text by then stand elsewhere, and may have changed there.
+        """
+        if then is None:
+            return self.text_hash == cited and not self.versions
+        return self == then and (self.is_row or self.text_hash == cited)
+
+
+GONE = Standing(None, is_row=False, versions=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +173,15 @@ class Served:
         again = run_again or runs_the_same
         return cls(store, found, run_again=again, assistant=asked, compared=compared)
 
+    @property
+    def before(self) -> "Served | None":
+        """What served when answers were compared last; None where that is not known any more."""
+        last, _ = self._compared
+        if last is None or last.manifest is None:
+            return None
+        pins = filter(None, (last.joint, last.manifest, last.families))
+        return Served(self._store, last) if all(map(self._holds, pins)) else None
+
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
 
@@ -161,8 +196,7 @@ class Served:
         last, last_id = self._compared
         sets = (kept.context.conditions.complete_set, last if kept.answer_id <= last_id else None)
         now = _Compared(self, kept.context, hashes, [each for each in sets if each])
-        plan = kept.context.plan
-        told = (told_rows(kept.answer, plan),) if plan else ()
+        told = told_by(kept)
         for place, sentence in enumerate(kept.answer.sentences, start=1):
             reasons = (each.why_stale(now) for each in (*sentence.citations, *told))
             if why := next(filter(None, reasons), None):
@@ -198,17 +232,21 @@ class Served:
 
     def hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
         """The hash of the text of those of `unit_ids` that are there."""
-        pin, found = self._set.joint, {}
+        found = self.standings(unit_ids).items()
+        return {unit: each.text_hash for unit, each in found if each.text_hash is not None}
+
+    def standings(self, unit_ids: Sequence[str]) -> dict[str, Standing]:
+        """How each unit stands here."""
+        pin, found = self._set.joint, dict.fromkeys(unit_ids, GONE)
+        columns = ["unit_id", "text_hash", "domain", "document_id"]
         for part in parts_of(unit_ids):
-            rows = self._store.read(
-                pin.table,
-                columns=["unit_id", "text_hash"],
-                where=is_one_of("unit_id", part),
-                version=pin.version,
-            )
-            found.update(
-                zip(rows["unit_id"].to_pylist(), rows["text_hash"].to_pylist(), strict=True)
-            )
+            where = is_one_of("unit_id", part)
+            rows = self._store.read(pin.table, columns=columns, where=where, version=pin.version)
+            for unit, text_hash, domain, document in zip(
+                *(rows[name].to_pylist() for name in columns), strict=True
+            ):
+                versions = self._versions.get(document, ())
+                found[unit] = Standing(text_hash, domain == "table", versions)
         return found
 
     def has_cell(self, cell: Cell) -> bool:
@@ -398,17 +436,20 @@ class Served:
         units = self._set.documents or self._set.joint
         return indexed_families(self._store, families=families, units=units).superseded
 
-    def superseded_among(self, unit_ids: Sequence[str]) -> set[str]:
-        """Those of `unit_ids` that are in documents which newer versions have replaced."""
-        documents = sorted(self._families.left_out("current"))
-        pin, found = self._set.joint, set()
-        for part in parts_of(documents):
-            where = is_one_of("document_id", part)
-            rows = self._store.read(
-                pin.table, columns=["unit_id"], where=where, version=pin.version
-            )
-            found.update(rows["unit_id"].to_pylist())
-        return found.intersection(unit_ids)
+    @cached_property
+    def _versions(self) -> Mapping[str, Versions]:
+        """All versions of each document that is superseded, by its id."""
+        families: defaultdict[str, list[tuple[str, str, str | None]]] = defaultdict(list)
+        files = self._manifest(self._set.manifest)
+        for each in self._families.members:
+            hash_ = files.get((each.source, each.uri))
+            families[each.family].append((each.source, each.uri, hash_))
+        superseded = self._families.left_out("current")
+        return {
+            each.document_id: tuple(families[each.family])
+            for each in self._families.members
+            if each.document_id in superseded
+        }
 
     @cached_property
     def _families(self) -> IndexedFamilies:
@@ -492,11 +533,21 @@ class _Compared:
         return self.served.gives_the_same(citation)
 
 
-def told_rows(answer: Answer, plan: Mapping[str, JsonValue]) -> Rows:
-    """The rows that an answer tells one by one, as all that a plan selects."""
+def told_by(kept: KeptAnswer) -> tuple[Rows, ...]:
+    """The rows that a kept answer tells one by one; none where it tells something else."""
+    context = kept.context
+    return (told_rows(kept.answer, context.plan, context.plan_units),) if context.plan else ()
+
+
+def told_rows(answer: Answer, plan: Mapping[str, JsonValue], units: tuple[str, ...]) -> Rows:
+    """The rows that an answer tells one by one, as all that a plan selects.
+
+    `units` are those of the columns of its conditions.
+    """
     cells = (each for each in answer.citations if isinstance(each, Cell))
     keys = tuple(dict.fromkeys(cell.row_key for cell in cells))
-    return Rows(str(plan["source"]), str(plan["table"]), plan, keys, len(keys))
+    place = str(plan["source"]), str(plan["table"])
+    return Rows(*place, plan, keys, len(keys), condition_units=units)
 
 
 def comparable(text: str) -> str:

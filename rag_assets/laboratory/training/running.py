@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.models.paths import has_bf16
+
 if TYPE_CHECKING:
     from transformers import Trainer, TrainerCallback
 
@@ -119,12 +121,13 @@ def run(
     last = _last_checkpoint(folder)
     every = min(math.ceil(examples / recipe.batch_size), MOST_STEPS_BETWEEN)
     is_cuda = torch.cuda.is_available()
+    in_bf16 = torch.cuda.is_bf16_supported() if is_cuda else has_bf16()
     arguments = {
         **schedule_of(recipe),
         "output_dir": str(folder),
         "use_cpu": not is_cuda,
-        "bf16": is_cuda and torch.cuda.is_bf16_supported(),
-        "fp16": is_cuda and not torch.cuda.is_bf16_supported(),
+        "bf16": in_bf16,
+        "fp16": is_cuda and not in_bf16,
         "report_to": "none",
         "disable_tqdm": True,
         "logging_steps": max(1, every // 5),

@@ -27,6 +27,7 @@ from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.answering.project import beams_and_springs
 
 PINS = "# Pins\n\n| Pin | Torque [Nm] |\n| --- | --- |\n| hinge pin 7 | {0} |\n| shaft 8 | 5 |\n"
+GEAR = "# Gear\n\nThe gear has {0} teeth. It runs in oil.\n"
 STIFFNESS = "What is the stiffness of the spring?"
 SPRING = (
     "# Springs\n\nA spring stores energy. Its stiffness is {0} N/mm at room temperature. "
@@ -329,6 +330,28 @@ def test_a_moved_file_with_a_table_tells_nobody(made):
     assert (done.touched, done.told) == (0, 0)
 
 
+def test_what_changed_nothing_hides_no_later_change(made):
+    """An answer that was left as it is by one recall is touched by the next change all the same."""
+    made.write("gear_v1.md", GEAR.format(31))
+    recalled(made)
+    teeth, density = "How many teeth has the gear?", "What is the density of Invar?"
+    for question in (STIFFNESS, teeth, density):
+        ask(made, question)
+    (made.documents / "spring.md").rename(made.documents / "moved.md")
+    made.write("gear_v2.md", GEAR.format(31) + "\nIt is new.\n")
+    made.execute("INSERT INTO alloys VALUES (4, 'Lead', 11.3)")
+    assert recalled(made).told == 0
+
+    for question, change in (
+        (STIFFNESS, lambda: made.write("moved.md", SPRING.format(14))),
+        (teeth, lambda: made.write("gear_v2.md", GEAR.format(32) + "\nIt is new.\n")),
+        (density, lambda: made.execute("UPDATE alloys SET density = 8.2 WHERE name = 'Invar'")),
+    ):
+        change()
+        count = recalled(made).told
+        assert question in {each.before.answer.question for each in told(made)[:count]}
+
+
 def test_a_count_is_told_once_the_unit_of_its_condition_is_another(made):
     text = made.file.read_text().replace("[alloys,", "[{name: alloys, headings: HEADINGS},")
     made.file.write_text(text.replace("HEADINGS", '{density: "density [g/cm3]"}'))
@@ -344,6 +367,22 @@ def test_a_count_is_told_once_the_unit_of_its_condition_is_another(made):
     assert notice.after is not None
     assert notice.after.answer.sentences[0].text != kept.answer.sentences[0].text
     made.file.write_text(text.replace("HEADINGS", '{density: "mass by volume [kg/m3]"}'))
+    assert recalled(made).told == 0
+
+
+def test_a_list_of_rows_is_told_once_the_unit_of_its_condition_is_another(made):
+    text = made.file.read_text().replace("[alloys,", "[{name: alloys, headings: HEADINGS},")
+    made.file.write_text(text.replace("HEADINGS", '{density: "density [g/cm3]"}'))
+    recalled(made)
+    kept = one(answers_of(made.store), ask(made, "What is the name where density is 8.05 g/cm3?"))
+    assert kept.answer.outcome == "computed"
+    assert {each.column for each in kept.answer.citations} == {"name"}
+    made.file.write_text(text.replace("HEADINGS", '{density: "density [lb/in3]"}'))
+
+    assert recalled(made).told == 1
+    [notice] = told(made)
+    assert notice.after is not None
+    assert notice.after.answer.sentences != kept.answer.sentences
     assert recalled(made).told == 0
 
 
