@@ -628,8 +628,12 @@ class Truth:
         return self._result(plan, was) != self._result(plan, now)
 
     def _span(self, cited: Span, sees: Sees, *, asks_all: bool) -> bool:
-        words = said(cited.text)
-        was, now = self._places(cited.source, cited.uri, sees, asks_all=asks_all)
+        words, own = said(cited.text), (cited.source, cited.uri)
+        newest = self._places(*own, sees, asks_all=asks_all)
+        return self._are_lost(words, own, own) or self._are_lost(words, *newest)
+
+    def _are_lost(self, words: str, was: tuple[str, str], now: tuple[str, str]) -> bool:
+        """Whether a document does not say any more what another one, or it, said before."""
         if now not in self.after.hashes:
             return True
         if was == now and self.before.hashes[was] == self.after.hashes[now]:
@@ -640,14 +644,15 @@ class Truth:
 
     def _places(
         self, source: str, uri: str, sees: Sees, *, asks_all: bool
-    ) -> list[tuple[str, str]]:
+    ) -> tuple[tuple[str, str], tuple[str, str]]:
         """The document whose words count for one that is cited, before the batch and after it.
 
         Of a sheet it is the newest revision, unless all revisions were asked for.
         """
-        raws = (self.before, self.after)
-        is_sheet = source == "plant" and not asks_all
-        return [(source, (raw.newest(uri, sees) if is_sheet else None) or uri) for raw in raws]
+        if source != "plant" or asks_all:
+            return (source, uri), (source, uri)
+        was, now = (raw.newest(uri, sees) or uri for raw in (self.before, self.after))
+        return (source, was), (source, now)
 
     def _as_seen(self, plan: Mapping, sees: Sees, *, asks_all: bool) -> list[Raw]:
         """The sources of before and after, in which a sheet is as its newest revision."""

@@ -31,7 +31,7 @@ PEERS = (
 )
 OF_FLOOR = {"cold": 1.8 / 0.36, "nothing changed": 0.3 / 0.05}
 OF_FLOOR |= {"1 % changed": 0.5 / 0.07, "1 % deleted": 0.4 / 0.05}
-OF_BEST_PEER = {"cold": 0.85, "nothing changed": 0.2, "1 % changed": 0.35, "1 % deleted": 0.25}
+OF_BEST_PEER = {"cold": 0.85, "nothing changed": 0.2, "1 % changed": 0.35, "1 % deleted": 0.22}
 OF_CUTTING = {"cold": 0.35, "nothing changed": 0.2, "1 % changed": 0.25, "1 % deleted": 0.2}
 EXACT = (
     "BM25 counts what the table holds: the part of the full-text index that lost rows is built "
