@@ -168,7 +168,7 @@ class _Recall:
         self._store, self._config, self._pointer = store, config, pointer
         self._file, self._log = file, log
         self._purges = purges_of.count(store.root)
-        self._seen: dict[tuple[str, ...] | None, Served | None] = {}
+        self._seen: dict[tuple[str, ...] | None, Served] = {}
         self._compared: Compared = (None, "")
 
     def run(self) -> Recalled:
@@ -188,13 +188,13 @@ class _Recall:
             return Recalled(why_not="nothing serves yet")
         rules = Notices(self._file).watched()
         wanted = sorted({*self._resting_on_changes(served, last, after), *rules})
-        touched = told = asked = 0
+        touched = told = asked = left = 0
         examples: list[tuple[str, str]] = []
         with self._asking() as (plain, ask_again):
             for start in range(0, len(wanted), AT_ONCE):
                 with self._file.reading() as connection:
                     kept = [*kept_of(connection, wanted[start : start + AT_ONCE]).values()]
-                for each, of_it in self._touched(kept, plain):
+                for each, of_it in self._touched(kept, served, plain):
                     is_watched = each.answer_id in rules and rules[each.answer_id] is None
                     touched += bool(of_it)
                     if (of_it or is_watched) and asked < MOST_ASKED_AGAIN:
@@ -204,16 +204,22 @@ class _Recall:
                         if is_told and told <= MOST_EXAMPLES:
                             why = "; ".join(dict.fromkeys(one.why for one in of_it))
                             examples.append((each.answer.question, why))
+                    else:
+                        left += bool(of_it)
                 if len(wanted) > AT_ONCE:
                     self._log(f"{start + len(kept):,} of {len(wanted):,} answers: {told:,} changed")
-        left = max(0, touched - asked)
-        if not left:
+        if not left and not self._is_purged:
             self._finish(_Last(self._pointer.content, self._pointer.number, newest))
         seconds = perf_counter() - started
         return Recalled(compared, touched, told, left, seconds, examples=tuple(examples))
 
+    @property
+    def _is_purged(self) -> bool:
+        """Whether something was erased since it began: nothing that it holds is written."""
+        return purges_of.count(self._store.root) != self._purges
+
     def _touched(
-        self, kept: Sequence[KeptAnswer], plain: Assistant
+        self, kept: Sequence[KeptAnswer], served: Served, plain: Assistant
     ) -> Iterator[tuple[KeptAnswer, Sequence[TouchedSentence]]]:
         """The touched sentences of each answer, as far as who asked it sees what serves."""
         by_groups: dict[tuple[str, ...] | None, list[KeptAnswer]] = {}
@@ -222,11 +228,8 @@ class _Recall:
         for groups, answers in by_groups.items():
             if groups not in self._seen:
                 view = plain.seen_by(Access(None if groups is None else frozenset(groups)))
-                self._seen[groups] = Served.now(
-                    self._store, self._config, assistant=view, compared=self._compared
-                )
-            served = self._seen[groups]
-            yield from zip(answers, served.touched_of(answers) if served else [], strict=False)
+                self._seen[groups] = served.seen_by(view)
+            yield from zip(answers, self._seen[groups].touched_of(answers), strict=True)
 
     def _finish(self, last: _Last) -> None:
         with self._file.writing() as connection:
@@ -252,7 +255,8 @@ class _Recall:
             yield from self._resting_on_tables(connection, served, last, after)
             absent = (
                 f"SELECT answer_id FROM answers JOIN ({_NEWEST}) USING (answer_id) "
-                "WHERE outcome = 'nothing' AND answer_id NOT IN (SELECT answer_id FROM tables)"
+                "WHERE outcome = 'nothing' AND (json_extract(context, '$.groups') IS NOT NULL "
+                "OR answer_id NOT IN (SELECT answer_id FROM tables))"
             )
             yield from (answer_id for (answer_id,) in connection.execute(absent, [after]))
 
@@ -346,7 +350,7 @@ class _Recall:
     ) -> bool:
         notice = None if content is None else (content, self._pointer.number, touched)
         with self._file.writing() as connection:
-            if purges_of.count(self._store.root) != self._purges:
+            if self._is_purged:
                 return False  # it may hold what was erased
             return write(connection, kept, after, notice=notice)
 

@@ -16,8 +16,9 @@ definition.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
@@ -47,12 +48,8 @@ if TYPE_CHECKING:
     from rag_assets.answering.assistant import Assistant
     from rag_assets.table_lookup.plans.running import Found
 
-RunsTheSame: TypeAlias = Callable[[PlanCitation], bool]
-"""Whether the plan of a citation gives the same on what serves now."""
 Compared: TypeAlias = tuple[CompleteSet | None, str]
 """What served when answers were compared last, and the last of these."""
-Versions: TypeAlias = tuple[tuple[str, str, str | None], ...]
-"""Source, URI and hash of the file of each version of a document."""
 IN_DOCUMENT = "#"
 """Stands in the name of a table inside a document, between its URI and its place."""
 TABLES_KEPT = 64
@@ -76,21 +73,21 @@ class Standing:
     text_hash: str | None
     """None where it is gone."""
     is_row: bool
-    versions: Versions
-    """All of its document, if that is superseded."""
+    is_superseded: bool
+    """Whether a newer version has taken the place of its document."""
 
     def is_same(self, cited: str | None, then: "Standing | None") -> bool:
         """Whether nothing that was read from it can have changed.
 
         `then` is how it stood when the answer that cites it was compared, None for one that never
-        was. Words whose unit had another text by then stand elsewhere, and may have changed there.
+        was. Words whose unit had another text by then stand elsewhere, those of a superseded
+        document have to stand in its newest version: they may have changed there.
         """
-        if then is None:
-            return self.text_hash == cited and not self.versions
-        return self == then and (self.is_row or self.text_hash == cited)
+        is_as_cited = self.text_hash == cited
+        return not self.is_superseded and (is_as_cited or (self.is_row and self == then))
 
 
-GONE = Standing(None, is_row=False, versions=())
+GONE = Standing(None, is_row=False, is_superseded=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,31 +109,42 @@ class Served:
         store: Store,
         complete_set: CompleteSet,
         *,
-        run_again: RunsTheSame | None = None,
         assistant: "Assistant | None" = None,
         compared: Compared = (None, ""),
     ) -> None:
         """Compare with the tables of `complete_set`.
 
-        Without `run_again`, a plan counts as stale once any row of its table changed. Without
-        `assistant`, who searches what serves as somebody sees it, nobody can tell that a document
-        was moved, or that a name is still nowhere. `compared` is with what answers up to an id were
-        compared before.
+        Without `assistant`, who searches what serves as somebody sees it, a plan counts as stale
+        once any row of its table changed, and nobody can tell that a document was moved, or that a
+        name is still nowhere. `compared` is with what answers up to an id were compared before.
         """
         self._store = store
         self._set = complete_set
-        self._run_again = run_again
         self._assistant = assistant
+        self._whole: Served | None = None
         self._compared = compared
         self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
         self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
         self._manifest = lru_cache(maxsize=MANIFESTS)(self._read_manifest)
         self._rows_of = lru_cache(maxsize=TABLES_KEPT)(self._read_rows_of)
-        self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
         self._cells = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_cells)
         self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
         self._is_new = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_new)
+        self._remember_what_is_seen()
+
+    def _remember_what_is_seen(self) -> None:
+        """Begin to remember what hangs on who asks."""
+        self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
+        self._is_absent = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_absent)
         self._moved: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def seen_by(self, assistant: "Assistant") -> "Served":
+        """The same as somebody else sees it; what is read of tables is remembered for both."""
+        seen = copy(self)
+        seen._assistant, seen._whole = assistant, self
+        seen.__dict__.pop("_families", None)
+        seen._remember_what_is_seen()
+        return seen
 
     @classmethod
     def now(
@@ -144,7 +152,6 @@ class Served:
         store: Store,
         config: Config,
         *,
-        run_again: RunsTheSame | None = None,
         assistant: "Assistant | None" = None,
         compared: Compared = (None, ""),
     ) -> "Served | None":
@@ -155,7 +162,6 @@ class Served:
             DamagedTablesError: The tables of what serves cannot be read.
         """
         from rag_assets.answering.assistant import Assistant
-        from rag_assets.table_lookup.verifying import verify_again
 
         pointer = serving_pointer.current(store)
         try:
@@ -166,12 +172,7 @@ class Served:
         except MissingTableError:
             return None
         asked = assistant or Assistant(store, config)
-
-        def runs_the_same(citation: PlanCitation) -> bool:
-            return verify_again(citation, asked.catalogue) == "same"
-
-        again = run_again or runs_the_same
-        return cls(store, found, run_again=again, assistant=asked, compared=compared)
+        return cls(store, found, assistant=asked, compared=compared)
 
     @property
     def before(self) -> "Served | None":
@@ -179,7 +180,7 @@ class Served:
         last, _ = self._compared
         if last is None or last.manifest is None:
             return None
-        pins = filter(None, (last.joint, last.manifest, last.families))
+        pins = filter(None, (last.joint, last.documents, last.manifest, last.families))
         return Served(self._store, last) if all(map(self._holds, pins)) else None
 
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
@@ -205,7 +206,10 @@ class Served:
 
     def gives_the_same(self, citation: PlanCitation) -> bool:
         """Whether the plan of `citation` gives the same now."""
-        return self._run_again is not None and self._run_again(citation)
+        from rag_assets.table_lookup.verifying import verify_again
+
+        asked = self._assistant
+        return asked is not None and verify_again(citation, asked.catalogue) == "same"
 
     def is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
         """Whether a table, of a source or inside a document, has the rows of then.
@@ -239,14 +243,14 @@ class Served:
         """How each unit stands here."""
         pin, found = self._set.joint, dict.fromkeys(unit_ids, GONE)
         columns = ["unit_id", "text_hash", "domain", "document_id"]
+        superseded = self._families.left_out("current")
         for part in parts_of(unit_ids):
             where = is_one_of("unit_id", part)
             rows = self._store.read(pin.table, columns=columns, where=where, version=pin.version)
             for unit, text_hash, domain, document in zip(
                 *(rows[name].to_pylist() for name in columns), strict=True
             ):
-                versions = self._versions.get(document, ())
-                found[unit] = Standing(text_hash, domain == "table", versions)
+                found[unit] = Standing(text_hash, domain == "table", document in superseded)
         return found
 
     def has_cell(self, cell: Cell) -> bool:
@@ -437,21 +441,6 @@ class Served:
         return indexed_families(self._store, families=families, units=units).superseded
 
     @cached_property
-    def _versions(self) -> Mapping[str, Versions]:
-        """All versions of each document that is superseded, by its id."""
-        families: defaultdict[str, list[tuple[str, str, str | None]]] = defaultdict(list)
-        files = self._manifest(self._set.manifest)
-        for each in self._families.members:
-            hash_ = files.get((each.source, each.uri))
-            families[each.family].append((each.source, each.uri, hash_))
-        superseded = self._families.left_out("current")
-        return {
-            each.document_id: tuple(families[each.family])
-            for each in self._families.members
-            if each.document_id in superseded
-        }
-
-    @cached_property
     def _families(self) -> IndexedFamilies:
         units = self._set.documents or self._set.joint
         found = indexed_families(self._store, families=self._set.families, units=units)
@@ -459,7 +448,11 @@ class Served:
         return found.seen_by(sight) if sight else found
 
     def is_nowhere(self, name: str, filters: Filters | None) -> bool:
-        """Whether no unit holds a name, as far as can be told."""
+        """Whether no unit holds a name, as far as can be told; what is nowhere nobody can see."""
+        is_seen_by_nobody = self._whole is not None and self._whole._is_absent(name, filters)
+        return is_seen_by_nobody or self._is_absent(name, filters)
+
+    def _read_is_absent(self, name: str, filters: Filters | None) -> bool:
         from rag_assets.answering.quoting.finding import is_nowhere
         from rag_assets.answering.quoting.names import Name
 

@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -19,15 +20,19 @@ from rag_assets.operations.erasure.kept_answers import affected_answers, answers
 from rag_assets.operations.erasure.traces import Traces
 from rag_assets.operations.serving_index.promotion import promote
 from rag_assets.operations.serving_index.rollback import roll_back
+from rag_assets.retrieval.access import Access
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.row_cells import rows_among
-from rag_assets.store import serving_pointer
+from rag_assets.store import purges, serving_pointer
 from rag_assets_testing.documents.making import report
 from rag_assets_testing.faults.pipeline import refresh
 from rag_assets_tests.answering.project import beams_and_springs
 
 PINS = "# Pins\n\n| Pin | Torque [Nm] |\n| --- | --- |\n| hinge pin 7 | {0} |\n| shaft 8 | 5 |\n"
 GEAR = "# Gear\n\nThe gear has {0} teeth. It runs in oil.\n"
+TORQUE = "What is the torque of the hinge pin 7?"
+RULED = "documents: {name: documents, url: documents, groups: {HIDDEN'**': [staff, board]}}\n"
+DECIDED = "newer,older,are\n{0},versions\n{1},versions\n"
 STIFFNESS = "What is the stiffness of the spring?"
 SPRING = (
     "# Springs\n\nA spring stores energy. Its stiffness is {0} N/mm at room temperature. "
@@ -350,6 +355,105 @@ def test_what_changed_nothing_hides_no_later_change(made):
         change()
         count = recalled(made).told
         assert question in {each.before.answer.question for each in told(made)[:count]}
+
+
+def test_a_newer_version_that_somebody_sees_later_is_told_then(made):
+    text = made.file.read_text().replace("sources:", "groups: [staff, board]\nsources:", 1)
+    text = text.replace("documents: documents\n", RULED)
+    made.file.write_text(text.replace("HIDDEN", "gear_v2.md: [board], "))
+    made.write("gear_v1.md", GEAR.format(31))
+    recalled(made)
+    assistant = Assistant(made.store, made.config).seen_by(Access(frozenset({"staff"})))
+    answer = assistant.ask("How many teeth has the gear?")
+    keep_asked(assistant, answer, retriever=None, filters=None, user="stina", said=())
+    made.write("gear_v2.md", GEAR.format(32))
+    assert recalled(made).told == 0
+
+    made.file.write_text(text.replace("HIDDEN", ""))
+    made.write("other.md", "# Other\n\nNothing of gears.\n")
+    assert recalled(made).told == 1
+
+
+def test_the_newest_version_by_a_later_decision_counts(made):
+    decisions = made.home / "document_families.csv"
+    made.write("cog.md", GEAR.format(31))
+    recalled(made)
+    ask(made, "How many teeth has the gear?")
+    made.write("wheel.md", "# Wheel\n\nA wheel with 32 spokes is better.\n")
+    made.write("drive.md", GEAR.format(31) + "\nIt is new.\n")
+    decisions.write_text(DECIDED.format("wheel.md,cog.md", "drive.md,wheel.md"))
+    assert recalled(made).told == 0
+
+    decisions.write_text(DECIDED.format("drive.md,cog.md", "wheel.md,drive.md"))
+    assert recalled(made).touched == 1
+
+
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_what_one_recall_did_not_come_to_the_next_one_does(made, monkeypatch, is_purged):
+    """The first one may ask only one again, or something is erased meanwhile."""
+    made.write("pins_v1.md", PINS.format(70))
+    recalled(made)
+    ask(made, TORQUE)
+    watched = ask(made, "Which alloy bears salt?", user="zoe", filters=Filters(uri="salt.md"))
+    Notices.of(made.store).watch(watched, tolerance=None)
+    made.write("pins_v2.md", PINS.format(77))
+    looked = recalling._Recall._resting_on_changes
+
+    def begun(*arguments):
+        found = [*looked(*arguments)]
+        if is_purged:
+            purges.begin(made.store.root)
+        return iter(found)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recalling, "MOST_ASKED_AGAIN", 1 + is_purged)
+        patched.setattr(recalling._Recall, "_resting_on_changes", begun)
+        first = recalled(made).told
+    made.write("other.md", "# Other\n\nNothing of pins.\n")
+    recalled(made)
+    assert not (is_purged and first)
+    assert [each.before.answer.question for each in told(made)] == [TORQUE]
+
+
+def test_an_absence_is_told_to_who_may_see_the_row_now(made):
+    made.execute(
+        "ALTER TABLE alloys ADD COLUMN team TEXT",
+        "UPDATE alloys SET team = 'staff'",
+        "INSERT INTO alloys VALUES (4, 'Lead', 11.3, 'board')",
+    )
+    ruled = 'tables: [alloys, "test_*"]\n      groups: {{{}"*": [staff, board]}}'
+    text = made.file.read_text().replace("sources:", "groups: [staff, board]\nsources:", 1)
+    text = text.replace('tables: [alloys, "test_*"]', "RULED")
+    hidden = ruled.format("alloys: {column: team}, ")
+    made.file.write_text(text.replace("RULED", hidden))
+    recalled(made)
+    assistant = Assistant(made.store, made.config).seen_by(Access(frozenset({"staff"})))
+    answer = assistant.ask("Which alloys have a density above 10?")
+    assert answer.outcome == "nothing"
+    keep_asked(assistant, answer, retriever=None, filters=None, user="stina", said=())
+    made.execute("UPDATE alloys SET density = 8.1 WHERE name = 'Brass'")
+    assert recalled(made).touched == 0
+
+    made.file.write_text(text.replace("RULED", ruled.format("")))
+    made.write("other.md", "# Other\n\nNothing of alloys.\n")
+    assert recalled(made).touched == 1
+
+
+def test_a_version_of_then_that_was_cleaned_away_stops_nothing(made):
+    made.write("gear_v1.md", GEAR.format(31))
+    made.write("gear_v2.md", GEAR.format(31) + "\nIt is new.\n")
+    recalled(made)
+    ask(made, "What is the density of Invar?")
+    pointer = serving_pointer.current(made.store)
+    assert pointer is not None
+    recalled(made)
+    made.write("other.md", "# Other\n\nNothing of gears.\n")
+    made.execute("UPDATE alloys SET density = 9.5 WHERE name = 'Invar'")
+    refresh(made.config)
+    documents = made.store.open(pointer.complete_set.documents.table).to_lance()
+    documents.cleanup_old_versions(older_than=timedelta(0), delete_unverified=True)
+
+    assert recall(made.store, made.config, log=print).told == 1
 
 
 def test_a_count_is_told_once_the_unit_of_its_condition_is_another(made):
