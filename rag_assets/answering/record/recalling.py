@@ -32,6 +32,7 @@ from rag_assets.answering.record.staleness import (
     Served,
     TouchedSentence,
     comparable,
+    comparable_value,
     told_by,
 )
 from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, PlanCitation, Rows, Span
@@ -63,8 +64,6 @@ UNREADABLE = (ExplainedError, sqlite3.Error, OSError)
 """What a file that is damaged or busy raises, and what serves that cannot be read."""
 MOST_ASKED_AGAIN = 5_000
 """Answers that one recall asks again, at most; the next one goes on. One takes 5 to 100 ms."""
-_AS_NUMBER = {"true": "1", "false": "0"}
-"""A column of 0 and 1 is read as truth values until another row's cell is neither."""
 _NEWEST = """
     SELECT max(answer_id) AS answer_id FROM answers GROUP BY user, asked HAVING max(answer_id) > ?
 """
@@ -381,8 +380,7 @@ def _fact(citation: Citation) -> list[str | int | None]:
         case Span():
             return [comparable(citation.text)]
         case Cell():
-            value = str(citation.value)
-            return [_AS_NUMBER.get(value, value), citation.unit]
+            return [comparable_value(citation), citation.unit]
         case Computed():
             return [citation.operation, str(citation.result), citation.unit]
         case Rows():

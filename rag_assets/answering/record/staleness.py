@@ -61,6 +61,8 @@ MANIFESTS = 12
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
+_AS_NUMBER = {"true": "1", "false": "0"}
+"""A column of 0 and 1 is read as truth values until another row's cell is neither."""
 _WORD = re.compile(r"[-+](?=\d)|[\u00b1<>\u2264\u2265](?=\s?[-+]?\d)|\d+(?:[.,]\d+)*|[^\W\d_]+")
 _BETWEEN = re.compile(r"(?<!\d) | (?!\d)")
 """Blanks but those between two numbers."""
@@ -265,10 +267,10 @@ class Served:
         found, places = rows
         catalogue = self._assistant.catalogue
         of_key = at_places(found, catalogue, places.get(cell.row_key, []))
-        said = cell.column, str(cell.value), cell.unit
+        said = cell.column, comparable_value(cell), cell.unit
         # Read as a lookup reads a column, or as each cell of a row that was found reads alone.
         cells = chain(citing.cells(of_key, catalogue, column), self._cells(*of_key.row_ids))
-        return any((each.column, str(each.value), each.unit) == said for each in cells)
+        return any((each.column, comparable_value(each), each.unit) == said for each in cells)
 
     def _read_cells(self, *row_ids: str) -> list[Cell]:
         from rag_assets.answering.quoting.unit_citations import told_cells
@@ -541,6 +543,12 @@ def told_rows(answer: Answer, plan: Mapping[str, JsonValue], units: tuple[str, .
     keys = tuple(dict.fromkeys(cell.row_key for cell in cells))
     place = str(plan["source"]), str(plan["table"])
     return Rows(*place, plan, keys, len(keys), condition_units=units)
+
+
+def comparable_value(cell: Cell) -> str:
+    """The value of a cell, a truth value as the number that it is where others are none."""
+    value = str(cell.value)
+    return _AS_NUMBER.get(value, value)
 
 
 def comparable(text: str) -> str:
