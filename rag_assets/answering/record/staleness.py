@@ -21,7 +21,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
@@ -34,7 +34,7 @@ from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.row_cells import cells_of
-from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies, indexed_families
+from rag_assets.retrieval.versions import IndexedFamilies, indexed_families
 from rag_assets.schemas import FINGERPRINT, TABLE_ROWS_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
@@ -56,8 +56,8 @@ TABLES_KEPT = 64
 """Tables whose rows are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
-MANIFESTS = 12
-"""Manifests of files in which one is looked for that was gone since."""
+MANIFESTS = 40
+"""Sets of files, the newest, by which one is followed that was moved since."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
@@ -127,7 +127,7 @@ class Served:
         self._compared = compared
         self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
         self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
-        self._manifest = lru_cache(maxsize=MANIFESTS)(self._read_manifest)
+        self._manifest = lru_cache(maxsize=MANIFESTS + 1)(self._read_manifest)
         self._rows_of = lru_cache(maxsize=TABLES_KEPT)(self._read_rows_of)
         self._cells = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_cells)
         self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
@@ -297,30 +297,31 @@ class Served:
         return found, places
 
     def has_bytes_of(self, thens: Sequence[CompleteSet], source: str, uri: str) -> bool:
-        """Whether a document, or a file in its place, has the bytes that it had at one of `thens`.
+        """Whether a document, or a file that it was moved to, has the bytes of one of `thens`.
 
-        Or all its words, as the same parser reads them. False where that is not known.
+        Or all its words, as the same parser reads them. `thens` are what served, the first when it
+        was cited. False where that is not known.
         """
-        document, now = (source, uri), self._manifest(self._set.manifest)
-        before = [self._manifest(each.manifest) for each in thens]
-        known = {self._hash_at(each, document) for each in thens} - {None}
-        if now.get(document) in known:
+        places = self._places(source, uri, since=thens[0])
+        files = [self._manifest(each.manifest) for each in thens]
+        known = {each.get(place) for each in files for place in places} - {None}
+        now = self._manifest(self._set.manifest)
+        if any(now.get(place) in known for place in places):
             return True
-        places = {document}
-        if document not in now:  # where files with its bytes stand, or stood since
-            lists = (each.items() for each in (now, *before))
-            places |= {place for place, hash_ in chain.from_iterable(lists) if hash_ in known}
-            if any(now.get(place) in known for place in places):
-                return True
-        words = {self._words_then(*document, each.joint) for each in thens} - {""}
+        words = {self._words_then(*place, each.joint) for each in thens for place in places} - {""}
         return any(self._words_of(*place) in words for place in places)
 
-    def _hash_at(self, then: CompleteSet, document: tuple[str, str]) -> str | None:
-        """The hash of a file when a set served; of one that was gone by then, the last one."""
-        earlier = (each for each in self._history if each.recorded_at <= then.recorded_at)
-        sets = (then, *islice(earlier, MANIFESTS))
-        hashes = (self._manifest(each.manifest).get(document) for each in sets)
-        return next(filter(None, hashes), None)
+    def _places(self, source: str, uri: str, *, since: CompleteSet) -> set[tuple[str, str]]:
+        """Where a document stands, or stood since, however often its file was moved."""
+        places, before = {(source, uri)}, self._manifest(since.manifest)
+        later = [each for each in self._history if each.recorded_at > since.recorded_at]
+        for each in (*reversed(later[:MANIFESTS]), self._set):
+            files = self._manifest(each.manifest)
+            gone = {before.get(place) for place in places if place not in files} - {None}
+            if gone and files:
+                places |= {place for place, hash_ in files.items() if hash_ in gone}
+            before = files or before
+        return places
 
     @cached_property
     def _history(self) -> Sequence[CompleteSet]:
@@ -342,7 +343,8 @@ class Served:
         document, words = (span.source, span.uri), comparable(span.text)
         if own := self._words_of(*document):
             return words in own
-        if (moved := self._moved.get(document)) is None:
+        moved = self._moved.get(document)
+        if moved is None or words not in self._words_of(*moved):
             moved = self._file_with(span, words, then)
             if moved is None:
                 return False
@@ -400,38 +402,42 @@ class Served:
             end = max(end, row["char_end"])
         return comparable("\n".join(parts))
 
-    def replaced_by(self, span: Span) -> str | None:
+    def replaced_by(self, span: Span, then: CompleteSet) -> str | None:
         """The version that took the place of a document since, if it does not have the words."""
-        newest = None if span.is_superseded else self._newest_of(span.source, span.uri)
-        if newest is None or comparable(span.text) in self._words_of(newest.source, newest.uri):
+        found = None if span.is_superseded else self._newest_of(span.source, span.uri, then)
+        if found is None or comparable(span.text) in self._words_of(*found[0]):
             return None
-        return newest.uri
+        return found[0][1]
 
-    def _newest_of(self, source: str, uri: str) -> DocumentOfFamily | None:
-        """The newest version of a document that is superseded."""
-        if (source, uri) not in self._families.superseded:
-            return None
-        family = self._families.by_document[source, uri].family
-        places = [each for each in self._families.members if each.family == family]
-        return max(places, key=lambda each: -1 if each.place is None else each.place)
+    def _newest_of(
+        self, source: str, uri: str, then: CompleteSet
+    ) -> tuple[tuple[str, str], str] | None:
+        """The newest version of a document that is superseded, and where that itself stands now."""
+        for place in sorted(self._places(source, uri, since=then) & self._families.superseded):
+            family = self._families.by_document[place].family
+            versions = [each for each in self._families.members if each.family == family]
+            newest = max(versions, key=lambda each: -1 if each.place is None else each.place)
+            return (newest.source, newest.uri), place[1]
+        return None
 
     def table_replaced_by(
         self, source: str, table: str, row_key: str | None, then: CompleteSet
     ) -> str | None:
         """The version whose document took the place of one since, without a row of its table."""
-        uri, mark, _ = table.rpartition(IN_DOCUMENT)
-        newest = self._newest_of(source, uri) if mark else None
-        if newest is None or self._assistant is None or (source, uri) in self._replaced(then):
+        uri, mark, number = table.rpartition(IN_DOCUMENT)
+        found = self._newest_of(source, uri, then) if mark else None
+        if found is None or self._assistant is None or (source, uri) in self._replaced(then):
             return None
+        newest, place = found
         catalogue = self._assistant.catalogue
-        if (info := catalogue.find(source, table)) is None:
+        if (info := catalogue.find(source, f"{place}{mark}{number}")) is None:
             return None
         texts = catalogue.texts(info).select([each.name for each in info.columns]).to_pylist()
         rows = [" ".join(filter(None, row.values())) for row in texts]
         said = rows if row_key is None else rows[int(row_key) - 1 : int(row_key)]
         heads = (part for each in info.columns for part in (each.heading, each.unit) if part)
-        words = self._words_of(newest.source, newest.uri)
-        return None if all(comparable(each) in words for each in (*said, *heads)) else newest.uri
+        words = self._words_of(*newest)
+        return None if all(comparable(each) in words for each in (*said, *heads)) else newest[1]
 
     def _replaced(self, then: CompleteSet) -> Collection[tuple[str, str]]:
         """The documents that were superseded then, as far as that is known."""
@@ -499,7 +505,7 @@ class _Compared:
         return bool(mark) and self._has_bytes(source, uri)
 
     def replaced_by(self, span: Span) -> str | None:
-        return None if self._asks_for_old else self.served.replaced_by(span)
+        return None if self._asks_for_old else self.served.replaced_by(span, self.then)
 
     @property
     def _asks_for_old(self) -> bool:

@@ -335,6 +335,31 @@ def test_a_moved_file_with_a_table_tells_nobody(made):
     assert (done.touched, done.told) == (0, 0)
 
 
+def test_a_file_that_is_moved_and_set_otherwise_again_and_again_tells_nobody(made):
+    pins = PINS.format(70).replace("# Pins", "# Pins\n\nThese pins bear loads. They are red.")
+    made.write("pins_v1.md", pins)
+    recalled(made)
+    ask(made, TORQUE)
+    pins = pins.replace("| 5 |", "| 6 |")
+    made.write("pins_v1.md", pins)
+    made.write("pins_v2.md", pins + "\nIt is new.\n")
+    assert recalled(made).told == 0
+    (made.documents / "old").mkdir()
+    for name in ("pins_v1.md", "pins_v2.md"):
+        (made.documents / name).rename(made.documents / "old" / name)
+    assert recalled(made).touched == 0
+    made.write("old/pins_v1.md", pins.replace("loads. ", "loads.\n"))
+    made.write("old/pins_v2.md", pins.replace("loads. ", "loads.\n") + "\nIt is new.\n")
+
+    assert recalled(made).touched == 0
+    (made.documents / "old").rename(made.documents / "archive")
+    assert recalled(made).touched == 0
+    made.write("archive/pins_v1.md", pins.replace("loads. ", "loads.\n\n"))
+    assert recalled(made).touched == 0
+    made.write("archive/pins_v2.md", pins.replace("70", "77"))
+    assert recalled(made).told == 1
+
+
 def test_what_changed_nothing_hides_no_later_change(made):
     """An answer that was left as it is by one recall is touched by the next change all the same."""
     made.write("gear_v1.md", GEAR.format(31))
