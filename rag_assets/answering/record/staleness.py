@@ -314,7 +314,7 @@ class Served:
     def _places(self, source: str, uri: str, *, since: CompleteSet) -> set[tuple[str, str]]:
         """Where a document stands, or stood since, however often its file was moved."""
         places, before = {(source, uri)}, self._manifest(since.manifest)
-        later = [each for each in self._history if each.recorded_at > since.recorded_at]
+        later = [each for each in self._history if each.recorded_at >= since.recorded_at]
         for each in (*reversed(later[:MANIFESTS]), self._set):
             files = self._manifest(each.manifest)
             gone = {before.get(place) for place in places if place not in files} - {None}
