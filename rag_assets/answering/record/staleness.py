@@ -34,7 +34,7 @@ from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.row_cells import cells_of
-from rag_assets.retrieval.versions import IndexedFamilies, indexed_families
+from rag_assets.retrieval.versions import DocumentKey, IndexedFamilies, indexed_families
 from rag_assets.schemas import FINGERPRINT, TABLE_ROWS_TABLE, slice_of
 from rag_assets.store import MissingTableError, Store, serving_pointer
 from rag_assets.store.catalog import name_of
@@ -57,7 +57,7 @@ TABLES_KEPT = 64
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
 MANIFESTS = 40
-"""Sets of files, the newest, by which one is followed that was moved since."""
+"""Manifests of files, the newest, by which one is followed that was moved since."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
@@ -123,11 +123,11 @@ class Served:
         self._store = store
         self._set = complete_set
         self._assistant = assistant
-        self._whole: Served | None = None
         self._compared = compared
         self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
         self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
-        self._manifest = lru_cache(maxsize=MANIFESTS + 1)(self._read_manifest)
+        self._manifest = lru_cache(maxsize=2 * MANIFESTS)(self._read_manifest)
+        self._places = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_places)
         self._rows_of = lru_cache(maxsize=TABLES_KEPT)(self._read_rows_of)
         self._cells = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_cells)
         self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
@@ -137,13 +137,13 @@ class Served:
     def _remember_what_is_seen(self) -> None:
         """Begin to remember what hangs on who asks."""
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
-        self._is_absent = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_absent)
+        self.is_nowhere = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_nowhere)
         self._moved: dict[tuple[str, str], tuple[str, str]] = {}
 
     def seen_by(self, assistant: "Assistant") -> "Served":
         """The same as somebody else sees it; what is read of tables is remembered for both."""
         seen = copy(self)
-        seen._assistant, seen._whole = assistant, self
+        seen._assistant = assistant
         seen.__dict__.pop("_families", None)
         seen._remember_what_is_seen()
         return seen
@@ -302,25 +302,34 @@ class Served:
         Or all its words, as the same parser reads them. `thens` are what served, the first when it
         was cited. False where that is not known.
         """
-        places = self._places(source, uri, since=thens[0])
-        files = [self._manifest(each.manifest) for each in thens]
-        known = {each.get(place) for each in files for place in places} - {None}
+        places = self._places((source, uri), thens[0].manifest, thens[0].recorded_at)
+        stood = [(thens[0], {(source, uri)}), *((each, places) for each in thens[1:])]
+        known = {self._manifest(then.manifest).get(place) for then, own in stood for place in own}
         now = self._manifest(self._set.manifest)
-        if any(now.get(place) in known for place in places):
+        if any(now.get(place) in known - {None} for place in places):
             return True
-        words = {self._words_then(*place, each.joint) for each in thens for place in places} - {""}
-        return any(self._words_of(*place) in words for place in places)
+        words = {self._words_then(*place, then.joint) for then, own in stood for place in own}
+        return any(self._words_of(*place) in words - {""} for place in places)
 
-    def _places(self, source: str, uri: str, *, since: CompleteSet) -> set[tuple[str, str]]:
-        """Where a document stands, or stood since, however often its file was moved."""
-        places, before = {(source, uri)}, self._manifest(since.manifest)
-        later = [each for each in self._history if each.recorded_at >= since.recorded_at]
-        for each in (*reversed(later[:MANIFESTS]), self._set):
-            files = self._manifest(each.manifest)
-            gone = {before.get(place) for place in places if place not in files} - {None}
-            if gone and files:
-                places |= {place for place, hash_ in files.items() if hash_ in gone}
-            before = files or before
+    def _read_places(
+        self, document: DocumentKey, then: Pin | None, since: str
+    ) -> Collection[DocumentKey]:
+        """Where a document stands, or stood since, however often its file was moved.
+
+        Its own place alone, where a file stands now.
+        """
+        now = self._set.manifest
+        if document in self._manifest(now):
+            return {document}
+        later = (each for each in reversed(self._history) if each.recorded_at >= since)
+        manifests = dict.fromkeys(each.manifest for each in later)
+        places, last = {document}, dict[DocumentKey, str | None]()
+        for manifest in (then, *[*manifests][-MANIFESTS:], now):
+            if files := self._manifest(manifest):
+                last |= {place: files[place] for place in places if place in files}
+                gone = {last.get(place) for place in places if place not in files} - {None}
+                if gone:
+                    places |= {place for place, hash_ in files.items() if hash_ in gone}
         return places
 
     @cached_property
@@ -411,13 +420,17 @@ class Served:
 
     def _newest_of(
         self, source: str, uri: str, then: CompleteSet
-    ) -> tuple[tuple[str, str], str] | None:
-        """The newest version of a document that is superseded, and where that itself stands now."""
-        for place in sorted(self._places(source, uri, since=then) & self._families.superseded):
+    ) -> tuple[DocumentKey, DocumentKey] | None:
+        """Where the newest version of a document stands, if it is superseded, and where it does."""
+        superseded = self._families.superseded
+        if not superseded:
+            return None
+        places = self._places((source, uri), then.manifest, then.recorded_at)
+        for place in sorted(superseded.intersection(places)):
             family = self._families.by_document[place].family
             versions = [each for each in self._families.members if each.family == family]
             newest = max(versions, key=lambda each: -1 if each.place is None else each.place)
-            return (newest.source, newest.uri), place[1]
+            return (newest.source, newest.uri), place
         return None
 
     def table_replaced_by(
@@ -430,7 +443,7 @@ class Served:
             return None
         newest, place = found
         catalogue = self._assistant.catalogue
-        if (info := catalogue.find(source, f"{place}{mark}{number}")) is None:
+        if (info := catalogue.find(place[0], f"{place[1]}{mark}{number}")) is None:
             return None
         texts = catalogue.texts(info).select([each.name for each in info.columns]).to_pylist()
         rows = [" ".join(filter(None, row.values())) for row in texts]
@@ -441,11 +454,11 @@ class Served:
 
     def _replaced(self, then: CompleteSet) -> Collection[tuple[str, str]]:
         """The documents that were superseded then, as far as that is known."""
-        families = then.families
-        return self._were_replaced(families) if families and self._holds(families) else ()
+        families, units = then.families, then.documents or then.joint
+        is_known = families is not None and self._holds(families) and self._holds(units)
+        return self._were_replaced(families, units) if is_known else ()
 
-    def _read_replaced(self, families: Pin) -> Collection[tuple[str, str]]:
-        units = self._set.documents or self._set.joint
+    def _read_replaced(self, families: Pin, units: Pin) -> Collection[DocumentKey]:
         return indexed_families(self._store, families=families, units=units).superseded
 
     @cached_property
@@ -455,12 +468,8 @@ class Served:
         sight = self._assistant.sight if self._assistant else None
         return found.seen_by(sight) if sight else found
 
-    def is_nowhere(self, name: str, filters: Filters | None) -> bool:
-        """Whether no unit holds a name, as far as can be told; what is nowhere nobody can see."""
-        is_seen_by_nobody = self._whole is not None and self._whole._is_absent(name, filters)
-        return is_seen_by_nobody or self._is_absent(name, filters)
-
-    def _read_is_absent(self, name: str, filters: Filters | None) -> bool:
+    def _read_is_nowhere(self, name: str, filters: Filters | None) -> bool:
+        """Whether no unit holds a name, as far as can be told."""
         from rag_assets.answering.quoting.finding import is_nowhere
         from rag_assets.answering.quoting.names import Name
 

@@ -360,6 +360,33 @@ def test_a_file_that_is_moved_and_set_otherwise_again_and_again_tells_nobody(mad
     assert recalled(made).told == 1
 
 
+def test_another_file_under_the_name_of_one_that_was_moved_is_told(made):
+    made.write("pins.md", PINS.format(70))
+    recalled(made)
+    ask(made, TORQUE)
+    (made.documents / "store").mkdir()
+    (made.documents / "pins.md").rename(made.documents / "store" / "bolts.md")
+    assert recalled(made).told == 0
+
+    made.write("pins.md", PINS.format(77))
+    assert recalled(made).touched == 1
+
+
+def test_a_name_that_stands_in_a_version_that_others_see_replaced_is_told(made):
+    text = made.file.read_text().replace("sources:", "groups: [staff, board]\nsources:", 1)
+    text = text.replace("documents: documents\n", RULED)
+    made.file.write_text(text.replace("HIDDEN", "gear_v2.md: [board], "))
+    recalled(made)
+    assistant = Assistant(made.store, made.config).seen_by(Access(frozenset({"staff"})))
+    answer = assistant.ask("What is the hardness of QX-4711?")
+    assert answer.outcome == "nothing"
+    keep_asked(assistant, answer, retriever=None, filters=None, user="stina", said=())
+    made.write("gear_v1.md", GEAR.format(31) + "\nIts seal is QX-4711.\n")
+    made.write("gear_v2.md", GEAR.format(31))
+
+    assert recalled(made).told == 1
+
+
 def test_what_changed_nothing_hides_no_later_change(made):
     """An answer that was left as it is by one recall is touched by the next change all the same."""
     made.write("gear_v1.md", GEAR.format(31))
