@@ -202,7 +202,7 @@ class Run:
             process.start()
             ready.wait()
             go.set()
-            process.join(self.random.uniform(0.0, self.seconds))
+            process.join(self.random.uniform(0.0, self.seconds / 2))
             if process.is_alive() and process.pid:
                 os.kill(process.pid, signal.SIGKILL)
                 self.kills += 1
