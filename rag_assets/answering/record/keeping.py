@@ -22,7 +22,7 @@ from rag_assets.answering.record.kept import (
     cost_of,
     new_id,
 )
-from rag_assets.answering.record.staleness import told_rows
+from rag_assets.answering.record.staleness import rows_of_plan
 from rag_assets.citations.kinds import PlanCitation, Rows
 from rag_assets.config import Config, RetrieverName
 from rag_assets.process import clock
@@ -67,14 +67,16 @@ def keep_asked(
         user=user,
         access=assistant.access,
         history=tuple(turn.question for turn in said),
-        told=told_of(assistant, answer, filters),
+        listed=rows_listed_by(assistant, answer, filters),
         cost=cost_of(answer),
     )
     return keep(assistant.store, assistant.config, answer, context, purges=assistant.purges)
 
 
-def told_of(assistant: "Assistant", answer: Answer, filters: "Filters | None") -> Rows | None:
-    """The rows that an answer tells one by one: its sentences cite their cells alone."""
+def rows_listed_by(
+    assistant: "Assistant", answer: Answer, filters: "Filters | None"
+) -> Rows | None:
+    """The rows that an answer lists, if its sentences cite their cells alone."""
     is_of_rules = answer.outcome == "computed" and not answer.planned_as
     if not is_of_rules or any(isinstance(each, PlanCitation) for each in answer.citations):
         return None
@@ -84,8 +86,8 @@ def told_of(assistant: "Assistant", answer: Answer, filters: "Filters | None") -
         plan = looked.plan if looked.outcome == "answered" else None
         table = tables.find(plan.source, plan.table) if plan else None
         if plan and table:
-            told = told_rows(answer, plan_to_json(plan), condition_units(plan, table))
-            return told if verify_again(told, tables) == "same" else None
+            listed = rows_of_plan(answer, plan_to_json(plan), condition_units(plan, table))
+            return listed if verify_again(listed, tables) == "same" else None
     return None
 
 

@@ -85,7 +85,7 @@ class AnswerContext:
     """The id of the answer whose question was asked again because its sources changed: nobody was
     shown this one, but as what is new in a notice."""
     plan: Mapping[str, JsonValue] | None = None
-    """The lookup plan of an answer that tells rows one by one."""
+    """The lookup plan of an answer that lists rows and cites their cells alone."""
     plan_units: tuple[str, ...] = ()
     """The unit of the column of each of its conditions: see `Rows.condition_units`."""
     checks: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -115,14 +115,14 @@ def context_of(
     user: str | None = None,
     access: Access = EVERYTHING,
     history: tuple[str, ...] = (),
-    told: Rows | None = None,
+    listed: Rows | None = None,
     checks: Mapping[str, JsonValue] | None = None,
     cost: Mapping[str, float] | None = None,
 ) -> AnswerContext:
     """The context of an answer that `index` gave under `config`.
 
-    `retriever` and `filters` are those that were passed to `ask`; `told` are the rows that it tells
-    one by one: see `keeping.told_of`.
+    `retriever` and `filters` are those that were passed to `ask`; `listed` are the rows that it
+    lists: see `keeping.rows_listed_by`.
     """
     settings = index.settings
     searched_by = {"retriever": retriever or settings.retriever}
@@ -140,8 +140,8 @@ def context_of(
         user=user,
         groups=None if access.groups is None else tuple(sorted(access.groups)),
         history=history,
-        plan=told.plan if told else None,
-        plan_units=told.condition_units if told else (),
+        plan=listed.plan if listed else None,
+        plan_units=listed.condition_units if listed else (),
         checks=checks or {},
         cost=cost or {},
     )

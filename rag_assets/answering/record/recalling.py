@@ -24,7 +24,7 @@ from rag_assets.answering.answer import Answer
 from rag_assets.answering.assistant import AnswerModels, Assistant, open_models
 from rag_assets.answering.record.answer_rows import Prepared
 from rag_assets.answering.record.database import AnswersFile, answers_of
-from rag_assets.answering.record.keeping import told_of
+from rag_assets.answering.record.keeping import rows_listed_by
 from rag_assets.answering.record.kept import KeptAnswer, context_of, cost_of, new_id
 from rag_assets.answering.record.notices import Notices, kept_of, write
 from rag_assets.answering.record.staleness import (
@@ -33,7 +33,7 @@ from rag_assets.answering.record.staleness import (
     TouchedSentence,
     comparable,
     comparable_value,
-    told_by,
+    listed_rows,
 )
 from rag_assets.citations.kinds import Absence, Cell, Citation, Computed, PlanCitation, Rows, Span
 from rag_assets.citations.sentences import Sentence
@@ -203,8 +203,8 @@ class _Recall:
                         if is_told and told <= MOST_EXAMPLES:
                             why = "; ".join(dict.fromkeys(one.why for one in of_it))
                             examples.append((each.answer.question, why))
-                    else:
-                        left += bool(of_it)
+                    elif of_it:
+                        left += 1
                 if len(wanted) > AT_ONCE:
                     self._log(f"{start + len(kept):,} of {len(wanted):,} answers: {told:,} changed")
         if not left and not self._is_purged:
@@ -240,16 +240,15 @@ class _Recall:
     def _resting_on_changes(self, served: Served, last: _Last, after: str) -> Iterator[str]:
         """The answers that may be touched: found by what they cite, none of them is read."""
         cited = f"FROM units JOIN ({_NEWEST}) USING (answer_id) WHERE is_cited"
-        before = served.before
         with self._file.reading() as connection:
             units = connection.execute(f"SELECT DISTINCT unit_id {cited}", [after])
             ids = sorted(unit for (unit,) in units)
-            now, then = served.standings(ids), before.standings(ids) if before else {}
+            now, before = served.comparable_hashes(ids)
             for answer_id, unit, text_hash in connection.execute(
                 f"SELECT answer_id, unit_id, text_hash {cited}", [after]
             ):
-                was_compared = answer_id <= last.answer_id
-                if not now[unit].is_same(text_hash, then.get(unit) if was_compared else None):
+                known = (text_hash, before.get(unit) if answer_id <= last.answer_id else None)
+                if now.get(unit) is None or now[unit] not in known:
                     yield answer_id
             yield from self._resting_on_tables(connection, served, last, after)
             absent = (
@@ -331,7 +330,7 @@ class _Recall:
                 user=kept.context.user,
                 access=assistant.access,
                 history=kept.context.history,
-                told=told_of(assistant, answer, kept.context.filters),
+                listed=rows_listed_by(assistant, answer, kept.context.filters),
                 cost=cost_of(answer),
             ),
             recalls=kept.answer_id,
@@ -452,14 +451,14 @@ def _computed_again(assistant: Assistant, kept: KeptAnswer) -> Answer | None:
     """
     if kept.answer.outcome != "computed":
         return None
+    resting = (*kept.answer.citations, *listed_rows(kept))
+    if not all(_is_in_its_units(each, assistant) for each in resting):
+        return None
     plans: dict[str, Mapping[str, JsonValue]] = {}
-    told = told_by(kept)
     for sentence in kept.answer.sentences:
         cited = (each.plan for each in sentence.citations if isinstance(each, PlanCitation))
         plan = next(filter(None, cited), kept.context.plan)
-        if plan is None or not all(
-            _is_in_its_units(each, assistant) for each in (*sentence.citations, *told)
-        ):
+        if plan is None:
             return None
         plans[canonical_json(plan)] = plan
     found: list[Sentence] = []

@@ -22,13 +22,14 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import JsonValue
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.record.answer_rows import units_of
 from rag_assets.answering.record.kept import AnswerContext, KeptAnswer
+from rag_assets.answering.record.moved_files import MovedFiles
 from rag_assets.citations.kinds import Cell, PlanCitation, Rows, Span
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
@@ -56,8 +57,6 @@ TABLES_KEPT = 64
 """Tables whose rows are remembered while answers are compared."""
 DOCUMENTS_KEPT = 1_000
 """Documents whose words are remembered, likewise."""
-MANIFESTS = 40
-"""Manifests of files, the newest, by which one is followed that was moved since."""
 LONGEST_SOUGHT = 300
 """Characters of cited words by which the file is looked for that a document was moved to."""
 LOOKED_THROUGH = 20
@@ -66,30 +65,6 @@ _AS_NUMBER = {"true": "1", "false": "0"}
 _WORD = re.compile(r"[-+](?=\d)|[\u00b1<>\u2264\u2265](?=\s?[-+]?\d)|\d+(?:[.,]\d+)*|[^\W\d_]+")
 _BETWEEN = re.compile(r"(?<!\d) | (?!\d)")
 """Blanks but those between two numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a unit stands in what serves."""
-
-    text_hash: str | None
-    """None where it is gone."""
-    is_row: bool
-    is_superseded: bool
-    """Whether a newer version has taken the place of its document."""
-
-    def is_same(self, cited: str | None, then: "Standing | None") -> bool:
-        """Whether nothing that was read from it can have changed.
-
-        `then` is how it stood when the answer that cites it was compared, None for one that never
-        was. Words whose unit had another text by then stand elsewhere, those of a superseded
-        document have to stand in its newest version: they may have changed there.
-        """
-        is_as_cited = self.text_hash == cited
-        return not self.is_superseded and (is_as_cited or (self.is_row and self == then))
-
-
-GONE = Standing(None, is_row=False, is_superseded=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +101,7 @@ class Served:
         self._compared = compared
         self._were_replaced = lru_cache(maxsize=TABLES_KEPT)(self._read_replaced)
         self._holds = lru_cache(maxsize=TABLES_KEPT)(partial(holds, store))
-        self._manifest = lru_cache(maxsize=2 * MANIFESTS)(self._read_manifest)
-        self._places = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_places)
+        self._files = MovedFiles(store, complete_set)
         self._rows_of = lru_cache(maxsize=TABLES_KEPT)(self._read_rows_of)
         self._cells = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_cells)
         self._words_then = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_words)
@@ -138,7 +112,7 @@ class Served:
         """Begin to remember what hangs on who asks."""
         self._rows = lru_cache(maxsize=TABLES_KEPT)(self._read_rows)
         self.is_nowhere = lru_cache(maxsize=DOCUMENTS_KEPT)(self._read_is_nowhere)
-        self._moved: dict[tuple[str, str], tuple[str, str]] = {}
+        self._moved: dict[DocumentKey, DocumentKey] = {}
 
     def seen_by(self, assistant: "Assistant") -> "Served":
         """The same as somebody else sees it; what is read of tables is remembered for both."""
@@ -176,15 +150,6 @@ class Served:
         asked = assistant or Assistant(store, config)
         return cls(store, found, assistant=asked, compared=compared)
 
-    @property
-    def before(self) -> "Served | None":
-        """What served when answers were compared last; None where that is not known any more."""
-        last, _ = self._compared
-        if last is None or last.manifest is None:
-            return None
-        pins = filter(None, (last.joint, last.documents, last.manifest, last.families))
-        return Served(self._store, last) if all(map(self._holds, pins)) else None
-
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
 
@@ -199,7 +164,7 @@ class Served:
         last, last_id = self._compared
         sets = (kept.context.conditions.complete_set, last if kept.answer_id <= last_id else None)
         now = _Compared(self, kept.context, hashes, [each for each in sets if each])
-        told = told_by(kept)
+        told = listed_rows(kept)
         for place, sentence in enumerate(kept.answer.sentences, start=1):
             reasons = (each.why_stale(now) for each in (*sentence.citations, *told))
             if why := next(filter(None, reasons), None):
@@ -238,22 +203,32 @@ class Served:
 
     def hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
         """The hash of the text of those of `unit_ids` that are there."""
-        found = self.standings(unit_ids).items()
-        return {unit: each.text_hash for unit, each in found if each.text_hash is not None}
+        return dict(self._read(self._set.joint, unit_ids, "text_hash"))
 
-    def standings(self, unit_ids: Sequence[str]) -> dict[str, Standing]:
-        """How each unit stands here."""
-        pin, found = self._set.joint, dict.fromkeys(unit_ids, GONE)
-        columns = ["unit_id", "text_hash", "domain", "document_id"]
-        superseded = self._families.left_out("current")
+    def comparable_hashes(self, unit_ids: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """The hashes by which an answer can be known as untouched, now and when compared last.
+
+        Those of now are of units whose document is current: whether words of another one hold hangs
+        on its newest version. Those of then are of rows alone: words of a document whose unit is
+        another one stand elsewhere, and may have changed there. They are none where what served
+        then is gone.
+        """
+        superseded, (last, _) = self._families.left_out("current"), self._compared
+        columns = ("text_hash", "domain", "document_id")
+        read = [*self._read(self._set.joint, unit_ids, *columns)]
+        now = {unit: hash_ for unit, hash_, _, document in read if document not in superseded}
+        rows = [unit for unit, _, domain, _ in read if domain == "table"]
+        if last is None or not self._holds(last.joint):
+            return now, {}
+        return now, dict(self._read(last.joint, rows, "text_hash"))
+
+    def _read(self, pin: Pin, unit_ids: Sequence[str], *columns: str) -> Iterator[tuple[Any, ...]]:
+        """The id and `columns` of those of `unit_ids` that are in the pinned table."""
+        names = ["unit_id", *columns]
         for part in parts_of(unit_ids):
             where = is_one_of("unit_id", part)
-            rows = self._store.read(pin.table, columns=columns, where=where, version=pin.version)
-            for unit, text_hash, domain, document in zip(
-                *(rows[name].to_pylist() for name in columns), strict=True
-            ):
-                found[unit] = Standing(text_hash, domain == "table", document in superseded)
-        return found
+            rows = self._store.read(pin.table, columns=names, where=where, version=pin.version)
+            yield from zip(*(rows[name].to_pylist() for name in names), strict=True)
 
     def has_cell(self, cell: Cell) -> bool:
         """Whether the row of its key has the cell, with its value and its unit."""
@@ -302,50 +277,13 @@ class Served:
         Or all its words, as the same parser reads them. `thens` are what served, the first when it
         was cited. False where that is not known.
         """
-        places = self._places((source, uri), thens[0].manifest, thens[0].recorded_at)
+        places, hashes = self._files.places((source, uri), thens[0]), self._files.hashes
         stood = [(thens[0], {(source, uri)}), *((each, places) for each in thens[1:])]
-        known = {self._manifest(then.manifest).get(place) for then, own in stood for place in own}
-        now = self._manifest(self._set.manifest)
-        if any(now.get(place) in known - {None} for place in places):
+        known = {hashes(then.manifest).get(place) for then, own in stood for place in own} - {None}
+        if any(hashes(self._set.manifest).get(place) in known for place in places):
             return True
         words = {self._words_then(*place, then.joint) for then, own in stood for place in own}
         return any(self._words_of(*place) in words - {""} for place in places)
-
-    def _read_places(
-        self, document: DocumentKey, then: Pin | None, since: str
-    ) -> Collection[DocumentKey]:
-        """Where a document stands, or stood since, however often its file was moved.
-
-        Its own place alone, where a file stands now.
-        """
-        now = self._set.manifest
-        if document in self._manifest(now):
-            return {document}
-        later = (each for each in reversed(self._history) if each.recorded_at >= since)
-        manifests = dict.fromkeys(each.manifest for each in later)
-        places, last = {document}, dict[DocumentKey, str | None]()
-        for manifest in (then, *[*manifests][-MANIFESTS:], now):
-            if files := self._manifest(manifest):
-                last |= {place: files[place] for place in places if place in files}
-                gone = {last.get(place) for place in places if place not in files} - {None}
-                if gone:
-                    places |= {place for place, hash_ in files.items() if hash_ in gone}
-        return places
-
-    @cached_property
-    def _history(self) -> Sequence[CompleteSet]:
-        """What served until now, the newest first."""
-        found = (each.complete_set for each in serving_pointer.history(self._store))
-        return sorted(found, key=lambda each: each.recorded_at, reverse=True)
-
-    def _read_manifest(self, pin: Pin | None) -> Mapping[tuple[str, str], str | None]:
-        """The hash of each file, by source and URI; nothing where that is not known."""
-        if pin is None or not self._holds(pin):
-            return {}
-        columns = ["source", "uri", "sha256"]
-        rows = self._store.read(pin.table, columns=columns, version=pin.version)
-        source, uri, hashes = (rows[name].to_pylist() for name in columns)
-        return dict(zip(zip(source, uri, strict=True), hashes, strict=True))
 
     def stands(self, span: Span, then: CompleteSet) -> bool:
         """Whether the words stand in their document, or in the file that it was moved to."""
@@ -421,11 +359,14 @@ class Served:
     def _newest_of(
         self, source: str, uri: str, then: CompleteSet
     ) -> tuple[DocumentKey, DocumentKey] | None:
-        """Where the newest version of a document stands, if it is superseded, and where it does."""
+        """The newest version of a document of then, and the place where that document stands now.
+
+        None where nothing took its place.
+        """
         superseded = self._families.superseded
         if not superseded:
             return None
-        places = self._places((source, uri), then.manifest, then.recorded_at)
+        places = self._files.places((source, uri), then)
         for place in sorted(superseded.intersection(places)):
             family = self._families.by_document[place].family
             versions = [each for each in self._families.members if each.family == family]
@@ -452,7 +393,7 @@ class Served:
         words = self._words_of(*newest)
         return None if all(comparable(each) in words for each in (*said, *heads)) else newest[1]
 
-    def _replaced(self, then: CompleteSet) -> Collection[tuple[str, str]]:
+    def _replaced(self, then: CompleteSet) -> Collection[DocumentKey]:
         """The documents that were superseded then, as far as that is known."""
         families, units = then.families, then.documents or then.joint
         is_known = families is not None and self._holds(families) and self._holds(units)
@@ -543,14 +484,14 @@ class _Compared:
         return self.served.gives_the_same(citation)
 
 
-def told_by(kept: KeptAnswer) -> tuple[Rows, ...]:
-    """The rows that a kept answer tells one by one; none where it tells something else."""
+def listed_rows(kept: KeptAnswer) -> tuple[Rows, ...]:
+    """The rows that a kept answer lists, as one citation; none where it lists none."""
     context = kept.context
-    return (told_rows(kept.answer, context.plan, context.plan_units),) if context.plan else ()
+    return (rows_of_plan(kept.answer, context.plan, context.plan_units),) if context.plan else ()
 
 
-def told_rows(answer: Answer, plan: Mapping[str, JsonValue], units: tuple[str, ...]) -> Rows:
-    """The rows that an answer tells one by one, as all that a plan selects.
+def rows_of_plan(answer: Answer, plan: Mapping[str, JsonValue], units: tuple[str, ...]) -> Rows:
+    """The rows that an answer lists, as all that a plan selects.
 
     `units` are those of the columns of its conditions.
     """
