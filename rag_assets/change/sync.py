@@ -52,7 +52,7 @@ from rag_assets.change.work import (
 )
 from rag_assets.columns.contents import Content
 from rag_assets.process import clock
-from rag_assets.process.memory import release_memory
+from rag_assets.process.memory import MANY_ROWS, release_memory
 from rag_assets.process.overlap import write_behind
 from rag_assets.store import PassRecord, Store
 
@@ -303,6 +303,7 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
     def write(batch: Batch) -> None:
         commit(store, target, batch, pending=pending, to_replace=plan.to_replace)
 
+    rows = 0
     for number, batch in enumerate(write_behind(batches, write)):
         replaced = plan.to_replace.intersection(batch.done)
         tally.replaced |= replaced
@@ -310,6 +311,10 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
         tally.failures.extend(batch.failed)
         pending.finish([*batch.done, *(failure.key for failure in batch.failed)])
         tally.failed += len({failure.key for failure in batch.failed}.difference(batch.done))
+        rows += batch.rows.num_rows
+        if rows >= MANY_ROWS:
+            release_memory(rows=rows)
+            rows = 0
         if number or tally.failed or not pending.is_done:  # else each small table has its line
             log(f"{target.inputs}: {_progress(tally, of=len(pending))}")
     return pending, tally

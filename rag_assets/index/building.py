@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
+from rag_assets.process.memory import MANY_ROWS, release_memory
 from rag_assets.store import ROW_ID
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, TextIndex, to_be_counted
@@ -71,6 +72,7 @@ def build_text_parts(
             for file in filter(Path.is_file, Path(folder, INDEXES, made.uuid).rglob("*")):
                 session.upload_file(file, file.relative_to(folder).as_posix())
         built.append(replace(made, fields=column, dataset_version=dataset.version))
+        release_memory(rows=MANY_ROWS)
     dataset.commit_existing_index_segments(name, TEXT, built)
 
 

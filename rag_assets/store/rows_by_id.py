@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ROW_ID = "_rowid"
 """Lance's name for where a row lies: it holds for one version."""
+ROWS_AT_ONCE = 8_192
+"""Lance sets eight kilobytes aside for each row that is named: .6 GB for 80,000 short texts."""
 
 
 class MissingTableError(ExplainedError, LookupError):
@@ -49,4 +51,12 @@ def rows_of(
     4,000, with pylance 14.0. To ask for row ids by a filter takes two to four times as long.
     """
     chosen = columns if isinstance(columns, dict) else list(columns)
-    return dataset._take_rows(np.asarray(row_ids, np.uint64).tolist(), chosen)
+    wanted = np.asarray(row_ids, np.uint64)
+    if len(wanted) <= ROWS_AT_ONCE:
+        return dataset._take_rows(wanted.tolist(), chosen)
+    order = np.argsort(wanted)
+    parts = (
+        dataset._take_rows(wanted[order[start : start + ROWS_AT_ONCE]].tolist(), chosen)
+        for start in range(0, len(order), ROWS_AT_ONCE)
+    )
+    return pa.concat_tables(parts).take(pa.array(np.argsort(order)))

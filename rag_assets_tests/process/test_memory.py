@@ -6,7 +6,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from rag_assets.process.memory import MANY_ROWS, release_memory
+from rag_assets.process.memory import CHOSEN_POOL, MANY_ROWS, release_memory
 
 ARENAS_OF_MANY_THREADS = """
 import ctypes, os, sys, threading
@@ -46,6 +46,24 @@ def test_threads_share_as_many_arenas_as_there_are_cores():
     assert arenas_of_many_threads("not shared") > (os.cpu_count() or 1)
 
 
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
+@pytest.mark.parametrize(("chosen", "used"), [(None, "system"), ("mimalloc", "mimalloc")])
+def test_arrow_shares_them_unless_the_user_chose_its_allocator(chosen: str | None, used: str):
+    others = {name: value for name, value in os.environ.items() if name != CHOSEN_POOL}
+    code = (
+        "import pyarrow; from rag_assets.process.memory import share_arenas; share_arenas(); "
+        "print(pyarrow.default_memory_pool().backend_name)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=others | ({CHOSEN_POOL: chosen} if chosen else {}),
+    )
+    assert done.stdout.strip() == used
+
+
 @pytest.mark.parametrize(("rows", "is_given_back"), [(MANY_ROWS, True), (MANY_ROWS - 1, False)])
 def test_what_many_rows_took_is_given_back(
     rows: int, is_given_back: bool, monkeypatch: pytest.MonkeyPatch
@@ -53,6 +71,8 @@ def test_what_many_rows_took_is_given_back(
     asked: list[str] = []
 
     class Pool:
+        backend_name = "any"
+
         def release_unused(self) -> None:
             asked.append("release")
 

@@ -13,7 +13,7 @@ import pytest
 from lance.fragment import write_fragments
 
 from rag_assets.columns.sql import quoted
-from rag_assets.store import ROW_ID, MissingTableError, PassRecord, Store, clean_up
+from rag_assets.store import ROW_ID, MissingTableError, PassRecord, Store, clean_up, rows_by_id
 from rag_assets.store import store as storing
 from rag_assets.store.atomic import write_atomically
 
@@ -209,7 +209,9 @@ def test_a_killed_writer_leaves_no_lock_behind(store):
         assert time.monotonic() - started < 5
 
 
-def test_rows_are_taken_by_their_ids_in_the_order_asked_for(store):
+@pytest.mark.parametrize("at_once", [2, 50])
+def test_rows_are_taken_by_their_ids_in_the_order_asked_for(at_once, store, monkeypatch):
+    monkeypatch.setattr(rows_by_id, "ROWS_AT_ONCE", at_once)
     store.append("t", rows(**{f"k{number}": str(number) for number in range(50)}), schema=SCHEMA)
     store.delete("t", column="key", keys=["k3", "k20"])
     store.append("t", rows(late="1"), schema=SCHEMA)
@@ -217,7 +219,7 @@ def test_rows_are_taken_by_their_ids_in_the_order_asked_for(store):
     batches = store.batches("t", columns=["key"], version=version, with_row_ids=True)
     columns = pa.Table.from_batches(batches).to_pydict()
     ids = dict(zip(columns["key"], columns[ROW_ID], strict=True))
-    asked = ["late", "k7", "k49", "k0"]
+    asked = ["late", "k7", "k49", "k0", "k7", "k48"]
 
     store.delete("t", column="key", keys=["k7"])
     found = store.take("t", np.array([ids[key] for key in asked]), columns=["key"], version=version)
