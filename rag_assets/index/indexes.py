@@ -29,6 +29,7 @@ from rag_assets.index.building import (
     rows_of_fragments,
 )
 from rag_assets.index.units import matrix_of
+from rag_assets.process.memory import release_memory
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import ROW_ID, Store, rows_of
 from rag_assets.store.ann import is_searched_exactly, vector_query
@@ -240,6 +241,7 @@ class _Maintenance:
     def _do(self, what: str, work: Callable[[], None]) -> None:
         started = time.monotonic()
         work()
+        release_memory(rows=self._rows)
         self._table.checkout_latest()
         line = f"{what} in {time.monotonic() - started:.1f} s"
         self._done.append(line)
@@ -278,9 +280,11 @@ class _Maintenance:
         self._table.create_index(column, config=Bitmap(), name=_filter_index(column))
 
     def _build_vectors(self) -> None:
-        build_vector_index(self._table, self._settings.vectors)
-        self._table.checkout_latest()
-        self._recall = measured_recall(self._table, search=self._search)
+        table = self._store.open(self._table.name, apart=True)
+        build_vector_index(table, self._settings.vectors)
+        release_memory(rows=self._rows)
+        table.checkout_latest()
+        self._recall = measured_recall(table, search=self._search)
 
     def _catch_up(self) -> None:
         others = [index.name for index in self._indexes() if index.name != self._text_name]

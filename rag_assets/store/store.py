@@ -118,6 +118,9 @@ class Store:
 
     @cached_property
     def _database(self) -> "DBConnection":
+        return self._connected()
+
+    def _connected(self) -> "DBConnection":
         share_arenas()
         return self._tables.connect()
 
@@ -170,8 +173,11 @@ class Store:
         """The name under which the records of a table are kept, whatever its recipe is called."""
         return name_of(self.generation(name))
 
-    def open(self, name: str, *, version: int | None = None) -> "LanceTable":
+    def open(self, name: str, *, version: int | None = None, apart: bool = False) -> "LanceTable":
         """The table itself, for searching and for its indexes; at `version` if one is given.
+
+        What Lance remembers of its indexes, up to 6 GB, stays for whoever opens it next; of a table
+        that is opened `apart` it goes with it.
 
         Raises:
             MissingTableError: No refresh has built it yet.
@@ -180,7 +186,8 @@ class Store:
         from lancedb.table import LanceTable
 
         self._dataset(name, version=version)
-        table = self._database.open_table(self._folder(name))
+        database = self._connected() if apart else self._database
+        table = database.open_table(self._folder(name))
         assert isinstance(table, LanceTable), "the store opens local and object-store tables only"
         if version is not None:
             table.checkout(version)
