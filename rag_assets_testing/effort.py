@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 VARIABLE = "NIGHT_SEED"
-BY_DAY, AT_NIGHT = 25, 300
+BY_DAY, AT_NIGHT = 25, 500
 """Examples of a law that names no number of its own."""
 SWEEP = "sweep"
 """The marker of tests that run by day with one seed, and at night with several."""

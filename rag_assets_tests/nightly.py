@@ -2,7 +2,7 @@
 
 usage: python -m rag_assets_tests.nightly [--seed N] [--minutes 60] [--processes 2] [PATH ...]
 
-Each night has a seed of its own: laws draw 300 examples, sweeps of kills and chaos their moments
+Each night has a seed of its own: laws draw 500 examples, sweeps of kills and chaos their moments
 and edits, all from it. Each failure is printed with the command that repeats it; keep the example
 of a law as an `@example`, and `make test` finds it from then on. The result is written to
 `nightly.json`, whose last green commit says what `make test` need not look at again.

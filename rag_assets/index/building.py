@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
-from rag_assets.process.memory import MANY_ROWS, release_memory
+from rag_assets.process.memory import release_memory
 from rag_assets.store import ROW_ID
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, TextIndex, to_be_counted
@@ -49,6 +49,7 @@ def build_text_parts(
     are written. So a part is built over a copy of its texts, and its files are moved to the table.
     """
     built, name = [], text_index_name(settings)
+    rows = rows_of_fragments(dataset)
     column = [each.id() for each in dataset.lance_schema.fields() if each.name() == TEXT]
     session = dataset.new_file_session()
     for part in parts:
@@ -72,7 +73,7 @@ def build_text_parts(
             for file in filter(Path.is_file, Path(folder, INDEXES, made.uuid).rglob("*")):
                 session.upload_file(file, file.relative_to(folder).as_posix())
         built.append(replace(made, fields=column, dataset_version=dataset.version))
-        release_memory(rows=MANY_ROWS)
+        release_memory(rows=sum(rows[fragment] for fragment in part))
     dataset.commit_existing_index_segments(name, TEXT, built)
 
 

@@ -190,6 +190,7 @@ class _Maintenance:
         log: Callable[[str], None],
     ) -> None:
         self._store = store
+        self._name = table
         self._search = search
         self._text_name = text_index_name(settings.text)
         self._vector_name = vector_index_name(settings.vectors)
@@ -248,7 +249,7 @@ class _Maintenance:
         self._log(f"{self._table.name}: {line}")
 
     def _compact(self) -> None:
-        merge(self._store, self._table.name)
+        merge(self._store, self._name)
 
     def _drop_superseded(self) -> None:
         for index in self._table.list_indices():
@@ -280,7 +281,7 @@ class _Maintenance:
         self._table.create_index(column, config=Bitmap(), name=_filter_index(column))
 
     def _build_vectors(self) -> None:
-        table = self._store.open(self._table.name, apart=True)
+        table = self._store.open(self._name, apart=True)
         build_vector_index(table, self._settings.vectors)
         release_memory(rows=self._rows)
         table.checkout_latest()

@@ -1,8 +1,10 @@
 from itertools import chain
 
+import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
+from lancedb import Session
 from lancedb.index import FTS
 from lancedb.query import MatchQuery
 
@@ -177,6 +179,18 @@ def test_an_ann_index_is_built_from_the_configured_size(store):
     assert (report.vector_index, report.vector_unindexed) == ("IVF_FLAT", 0)
     assert report.recall == pytest.approx(1, abs=0.1)
     assert care(store, ANN, version="v3").recall == report.recall, "measured once, shown again"
+
+
+def test_an_ann_index_is_not_kept_in_memory_once_its_recall_is_measured(store, tmp_path):
+    add(store, 0, 5_000)
+    kept = Session()
+    store._database = lancedb.connect(tmp_path / "lance", session=kept)
+
+    assert care(store, ANN).recall > 0.5
+
+    assert kept.size_bytes < 5_000 * DIMENSION * 4
+    measured_recall(store.open(TABLE), search=AnnSearch())
+    assert kept.size_bytes > 5_000 * DIMENSION * 4, "whoever searches it keeps it"
 
 
 def test_an_ann_index_is_built_where_the_vectors_are_not_held_in_memory(store, monkeypatch):
