@@ -86,6 +86,7 @@ class Store:
             work: What this process works on, for people who wait for its locks.
             run: Id of the run that it works for; each commit of rows is marked with it.
         """
+        share_arenas()
         self.root = root
         self._work = work
         self._properties = {RUN: run} if run else {}
@@ -118,10 +119,6 @@ class Store:
 
     @cached_property
     def _database(self) -> "DBConnection":
-        return self._connected()
-
-    def _connected(self) -> "DBConnection":
-        share_arenas()
         return self._tables.connect()
 
     @cached_property
@@ -129,7 +126,6 @@ class Store:
         """What was read of manifests and file footers: one refresh opens a table many times."""
         from lance import Session
 
-        share_arenas()
         return Session(index_cache_size_bytes=HEADS_BYTES, metadata_cache_size_bytes=HEADS_BYTES)
 
     def exists(self, name: str) -> bool:
@@ -186,7 +182,7 @@ class Store:
         from lancedb.table import LanceTable
 
         self._dataset(name, version=version)
-        database = self._connected() if apart else self._database
+        database = self._tables.connect() if apart else self._database
         table = database.open_table(self._folder(name))
         assert isinstance(table, LanceTable), "the store opens local and object-store tables only"
         if version is not None:
