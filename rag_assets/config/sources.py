@@ -107,8 +107,8 @@ class TableSpec(Section):
     )
     decimal: Literal["point", "comma"] | None = Field(
         None,
-        description="what begins the decimals of numbers in a CSV file; its cells and what stands "
-        "between them tell unless given",
+        description="what begins the decimals of numbers in a CSV file, and in texts that `units` "
+        "converts; the cells and what stands between them tell unless given",
     )
     read: TableLines = Field(
         TableLines(), description="what the lines of a CSV or XLSX file are, where the look errs"

@@ -498,6 +498,7 @@ class ExportPass:
             read=landed.notes.read,
             shown=landed.notes.shown,
             units={name: unit for name, unit in spec.units.items() if name in columns},
+            decimal=spec.decimal or landed.notes.decimal,
             foreign_keys=described.foreign_keys,
         )
         return self._taken(

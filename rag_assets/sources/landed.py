@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets.change.sync import Failure
+from rag_assets.columns.numerals import Mark
 from rag_assets.media.table_reading import TableLayout
 
 
@@ -29,6 +30,8 @@ class Notes:
     shown: dict[str, str] = field(default_factory=dict)
     """The column with what a program shows of a column's cells, by column. Its cell is NULL where
     that says no more, and empty where another cell shows it."""
+    decimal: Mark | None = None
+    """What begins the decimals of its numbers, where its columns of numbers tell."""
     guesses: list[str] = field(default_factory=list)
     """What was decided against the odds or left open, told once."""
 

@@ -33,6 +33,7 @@ class ExportRecord(TypedDict):
     read: Mapping[str, str]
     shown: Mapping[str, str]
     units: NotRequired[Mapping[str, str]]
+    decimal: NotRequired[str | None]
     foreign_keys: Sequence[ForeignKey]
 
 

@@ -19,6 +19,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from rag_assets import schemas
+from rag_assets.columns.numerals import Mark
 from rag_assets.identity import fingerprint
 from rag_assets.store.catalog import name_of
 from rag_assets.store.completions import ExportRecord, ForeignKey, PassRecord
@@ -55,6 +56,8 @@ class About:
     that says no more, and empty where another cell shows it."""
     units: Mapping[str, str] = field(default_factory=dict)
     """The unit that the config declares for a column, by column: its cells are converted to it."""
+    decimal: Mark | None = None
+    """What begins the decimals of numbers in its texts, where the config or its file tells."""
     foreign_keys: Sequence[ForeignKey] = ()
     """The foreign keys that the database declares. No row depends on them, so no data version names
     them."""
@@ -76,6 +79,7 @@ class About:
             "headings": dict(self.headings),
             **({"shown": dict(self.shown)} if self.shown else {}),
             **({"units": dict(self.units)} if self.units else {}),
+            **({"decimal": self.decimal} if self.units and self.decimal else {}),
         }
 
     def with_key(self, key: Sequence[str], *, hidden: Sequence[str]) -> "About":

@@ -185,7 +185,7 @@ def source_table(table: exports.ExportedTable) -> SourceTable:
     columns = pa.schema([each for each in table.columns if each.name not in beside])
     names = columns.names
     given = [_in_words(about.headings.get(name), name) for name in names]
-    units = unit_columns(columns, given, about.units) if about.units else ()
+    units = unit_columns(columns, given, about.units, about.decimal) if about.units else ()
     with_units = {each.place: each.heading for each in units}
     hidden |= {names[each.beside] for each in units if each.beside is not None}
     return SourceTable(

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.citations.values import Number, exact
-from rag_assets.columns.numerals import evidence_of, plain
+from rag_assets.columns.numerals import Mark, evidence_of, plain
 from rag_assets.identity import canonical_number
 from rag_assets.tables.headings import UNIT_HEADINGS, split
 from rag_assets.tables.values import Values, canonical
@@ -53,6 +53,8 @@ class UnitColumn(NamedTuple):
     """The unit that the heading of the source states."""
     beside: int | None
     """The position of the column with the unit of each cell; it is emptied, as cells say theirs."""
+    decimal: Mark | None = None
+    """What begins the decimals of numbers in its texts, where the table tells."""
 
     @property
     def is_of_differences(self) -> bool:
@@ -61,9 +63,15 @@ class UnitColumn(NamedTuple):
 
 
 def unit_columns(
-    columns: pa.Schema, headings: Sequence[str], declared: Mapping[str, str]
+    columns: pa.Schema,
+    headings: Sequence[str],
+    declared: Mapping[str, str],
+    decimal: Mark | None = None,
 ) -> tuple[UnitColumn, ...]:
-    """Those columns that have a `declared` unit, and whose cells may be converted to it."""
+    """Those columns that have a `declared` unit, and whose cells may be converted to it.
+
+    A number in a text that may be either of two, such as `1.250`, is read by `decimal`.
+    """
     found = []
     for place, (field, heading) in enumerate(zip(columns, headings, strict=True)):
         if (unit := declared.get(field.name)) is None:
@@ -77,9 +85,11 @@ def unit_columns(
             behind += 1  # a least and a greatest value share the column behind both
         has_units = [*headings, ""][behind].casefold() in UNIT_HEADINGS
         is_of_kind = stated is not None and _moved(1, stated, unit) is not None
-        if has_units or is_of_kind or pa.types.is_string(field.type):
+        is_text = pa.types.is_string(field.type)
+        if has_units or is_of_kind or is_text:
             beside = behind if has_units else None
-            found.append(UnitColumn(place, f"{words} [{unit}]", unit, stated, beside))
+            mark = decimal if is_text else None
+            found.append(UnitColumn(place, f"{words} [{unit}]", unit, stated, beside, mark))
     return tuple(found)
 
 
@@ -92,7 +102,9 @@ def in_units(
         own = values[column.place]
         beside = repeat(None) if column.beside is None else values[column.beside].text.to_pylist()
         cells = [
-            _cell(text, other or column.stated, column.unit, column.is_of_differences)
+            _cell(
+                text, other or column.stated, column.unit, column.is_of_differences, column.decimal
+            )
             for text, other in zip(own.text.to_pylist(), beside, strict=False)
         ]
         for row, cell in enumerate(cells):
@@ -129,12 +141,14 @@ class _Cell(NamedTuple):
 
 
 @lru_cache(maxsize=65_536)
-def _cell(text: str | None, stated: str | None, to: str, is_difference: bool) -> _Cell:
+def _cell(
+    text: str | None, stated: str | None, to: str, is_difference: bool, decimal: Mark | None
+) -> _Cell:
     found = _NUMBER.fullmatch(text.strip()) if text else None
     if found is None:
         return _Cell(text, is_number=False)
     numerals = evidence_of([found["number"]])
-    mark = numerals.mark(others=None, default=None if numerals.commas else "point")
+    mark = numerals.mark(others=decimal, default=None if numerals.commas else "point")
     number = plain(found["number"], mark) if mark else None
     of = (found["unit"] or stated or "").strip()
     before = exact(Decimal(number)) if number else None

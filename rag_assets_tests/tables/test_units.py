@@ -144,6 +144,28 @@ def test_the_unit_is_that_of_the_cell_or_of_the_heading(heading, cell, unit, fou
     assert (of_column, values.text[0].as_py(), (shown[0].as_py() or [None])[0]) == found
 
 
+@pytest.mark.parametrize(
+    ("cell", "decimal", "found"),
+    [
+        ("1.250 kPa", None, "1.25"),
+        ("1.250 kPa", "comma", "1250"),
+        ("1,250 kPa", None, "1,250 kPa"),
+        ("1,250 kPa", "point", "1250"),
+        ("1,250 kPa", "comma", "1.25"),
+        ("0.250 kPa", "comma", "0.25"),
+        (1.125, "comma", "1.125"),
+    ],
+)
+def test_a_number_of_a_text_that_may_be_either_of_two_is_read_as_its_table_is(cell, decimal, found):
+    column = pa.table({"c": [cell]})
+    units = unit_columns(column.schema, ["pressure [kPa]"], {"c": "kPa"}, decimal)
+    none = pa.nulls(1, pa.list_(pa.string()))
+
+    [values], _ = in_units(units, [canonical(column["c"].combine_chunks())], none)
+
+    assert values.text[0].as_py() == found
+
+
 def test_columns_that_share_a_column_of_units_are_all_converted():
     columns = pa.table({"least": [10.0], "most": [20.0], "unit": ["ksi"]})
     declared = {"least": "MPa", "most": "MPa"}

@@ -124,7 +124,11 @@ def rows(
         kept = [place for place in range(reading.width) if place not in reading.no_columns]
         named = [names[place] for place in kept]
         cells = [columns[place] for place in kept]
-        readings = _readings(connection, cells, delimiter=dialect.delimiter, decimal=decimal)
+        evidence = _evidence(connection, cells)
+        notes.decimal = numerals.told_by_others(evidence)
+        readings = _readings(
+            connection, cells, evidence, delimiter=dialect.delimiter, decimal=decimal
+        )
         notes.take(reading, {place: names[place] for place in kept}, label=label)
         _note(notes, dict(zip(named, readings.values(), strict=True)), label=label)
         parts = [_typed(connection, part, readings) for part in _in_parts(cells)]
@@ -330,12 +334,12 @@ class _Reading:
 def _readings(
     connection: "duckdb.DuckDBPyConnection",
     columns: Sequence[str],
+    evidence: Mapping[str, Numerals],
     *,
     delimiter: str,
     decimal: Mark | None,
 ) -> Mapping[str, _Reading]:
     """How the numbers of each column are read."""
-    evidence = _evidence(connection, columns)
     others = numerals.told_by_others(evidence)
     orders = _orders(connection, [column for column in columns if column not in evidence])
     return {

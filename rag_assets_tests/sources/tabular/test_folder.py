@@ -18,6 +18,7 @@ from rag_assets.config import TableSource
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
+from rag_assets.tables import table_rows
 from rag_assets_testing.exported import table_of, tables
 from rag_assets_tests.sources.conftest import settle
 
@@ -301,6 +302,25 @@ def test_numbers_of_which_nobody_knows_the_decimals_stay_text_until_the_config_s
     for decimal, whole in (("comma", "," not in content), ("point", "," in content)):
         item = refresh(store, folder, tables=[{"name": "*", "decimal": decimal}])["t"]
         assert columns(item)["t"] == ([1250, 2500] if whole else [1.25, 2.5])
+
+
+@pytest.mark.parametrize(
+    ("decimal", "shown"),
+    [
+        (None, "8618.447 kPa (1.250 psi)"),
+        ("comma", "8618.447 kPa (1.250 psi)"),
+        ("point", "8.61845 kPa (1.250 psi)"),
+    ],
+)
+def test_numbers_with_units_are_read_as_the_numbers_of_their_file(store, folder, decimal, shown):
+    put(folder, "t.csv", "s;yield;mass\nA;1.250 psi;0,5\nB;900 psi;12\n")
+    table = {"name": "t", "units": {"yield": "kPa"}, "decimal": decimal}
+
+    item = refresh(store, folder, tables=[table])["t"]
+    table_rows.refresh_rows(store, sources=[item.exported.about.source], log=lambda _: None)
+
+    rows = [row["shown"] for row in store.read("table_rows").to_pylist()]
+    assert any(shown in cells for cells in rows), rows
 
 
 def test_the_config_may_forbid_points_before_decimals(store, folder):
