@@ -244,13 +244,14 @@ class Served:
         of_key = at_places(found, catalogue, places.get(cell.row_key, []))
         said = cell.column, comparable_value(cell), cell.unit
         # Read as a lookup reads a column, or as each cell of a row that was found reads alone.
-        cells = chain(citing.cells(of_key, catalogue, column), self._cells(*of_key.row_ids))
+        row_alone = (each for row_id in of_key.row_ids for each in self._cells(row_id))
+        cells = chain(citing.cells(of_key, catalogue, column), row_alone)
         return any((each.column, comparable_value(each), each.unit) == said for each in cells)
 
-    def _read_cells(self, *row_ids: str) -> list[Cell]:
+    def _read_cells(self, row_id: str) -> list[Cell]:
         from rag_assets.answering.quoting.unit_citations import told_cells
 
-        rows = cells_of(row_ids, store=self._store, complete_set=self._set).values()
+        rows = cells_of([row_id], store=self._store, complete_set=self._set).values()
         return [each.cell for row in rows for each in told_cells(row, None)]
 
     def _read_rows(
