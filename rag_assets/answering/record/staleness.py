@@ -21,7 +21,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from itertools import chain
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import JsonValue
@@ -244,14 +244,14 @@ class Served:
         of_key = at_places(found, catalogue, places.get(cell.row_key, []))
         said = cell.column, comparable_value(cell), cell.unit
         # Read as a lookup reads a column, or as each cell of a row that was found reads alone.
-        row_alone = (each for row_id in of_key.row_ids for each in self._cells(row_id))
-        cells = chain(citing.cells(of_key, catalogue, column), row_alone)
+        read_alone = starmap(self._cells, [of_key.row_ids])  # only where the column has it not
+        cells = chain(citing.cells(of_key, catalogue, column), chain.from_iterable(read_alone))
         return any((each.column, comparable_value(each), each.unit) == said for each in cells)
 
-    def _read_cells(self, row_id: str) -> list[Cell]:
+    def _read_cells(self, *row_ids: str) -> list[Cell]:
         from rag_assets.answering.quoting.unit_citations import told_cells
 
-        rows = cells_of([row_id], store=self._store, complete_set=self._set).values()
+        rows = cells_of(row_ids, store=self._store, complete_set=self._set).values()
         return [each.cell for row in rows for each in told_cells(row, None)]
 
     def _read_rows(
