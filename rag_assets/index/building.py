@@ -9,9 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
+from rag_assets.index.units import matrix_of
 from rag_assets.process.memory import release_memory
 from rag_assets.store import ROW_ID
 from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
@@ -29,6 +31,11 @@ PQ_BITS = 8
 """Bits of one code of product quantization."""
 LONGEST_WORD = 40
 """Words of more bytes are left out of the full-text index."""
+ROWS_OF_A_LIST = 4_096
+"""Units of each list of an IVF_FLAT index unless the settings say how many lists: Lance's own."""
+LEARNT_FROM = 256
+"""Vectors for each list by which k-means places it."""
+ROWS_AT_ONCE = 4_096
 
 
 def build_text_index(table: "Table", settings: TextIndexSettings) -> None:
@@ -112,10 +119,52 @@ def build_vector_index(table: "Table", settings: VectorIndexSettings) -> None:
     Raises:
         ValueError: The settings cannot give one of this table; the message says why.
     """
-    dimension = table.schema.field(VECTOR).type.list_size
-    if why := _why_unfit(settings, rows=table.count_rows(), dimension=dimension):
+    dimension, rows = table.schema.field(VECTOR).type.list_size, table.count_rows()
+    if why := _why_unfit(settings, rows=rows, dimension=dimension):
         raise ValueError(f"index.vectors, for {table.name}: {why}")
-    table.create_index(VECTOR, config=_vector_config(settings), name=vector_index_name(settings))
+    name = vector_index_name(settings)
+    lists = settings.partitions or max(1, rows // ROWS_OF_A_LIST)
+    if settings.type == "ivf_flat" and rows >= lists * LEARNT_FROM:
+        _build_flat(table.to_lance(), lists=lists, name=name)
+    else:
+        table.create_index(VECTOR, config=_vector_config(settings), name=name)
+
+
+def _build_flat(dataset: "LanceDataset", *, lists: int, name: str) -> None:
+    """Build an IVF_FLAT index whose units are put into their lists here.
+
+    Lance compares each vector with each list by itself. Where there are many lists, that is most of
+    its build: five million units have 1,261. A product of matrices takes a third of the time or
+    less, by the dimension. (pylance 14.0)
+    """
+    from lance import write_dataset
+    from lance.indices import IndicesBuilder
+
+    learnt = IndicesBuilder(dataset, VECTOR).train_ivf(
+        lists, distance_type="cosine", sample_rate=LEARNT_FROM
+    )
+    centers = matrix_of(learnt.centroids)
+    halves = (centers**2).sum(axis=1) / 2
+    columns = pa.schema([("row_id", pa.uint64()), ("partition", pa.uint32())])
+
+    def nearest() -> Iterator[pa.RecordBatch]:
+        for batch in dataset.to_batches([VECTOR], with_row_id=True, batch_size=ROWS_AT_ONCE):
+            near = (matrix_of(batch[VECTOR]) @ centers.T - halves).argmax(axis=1)
+            yield pa.record_batch([batch[ROW_ID], pa.array(near, pa.uint32())], schema=columns)
+
+    with TemporaryDirectory(prefix="rag_assets") as folder:
+        in_lists = pa.RecordBatchReader.from_batches(columns, nearest())
+        write_dataset(in_lists, folder, max_rows_per_file=np.iinfo(np.int32).max)
+        dataset.create_index(
+            VECTOR,
+            "IVF_FLAT",
+            name=name,
+            replace=True,
+            metric="cosine",
+            num_partitions=lists,
+            ivf_centroids=learnt.centroids,
+            precomputed_partition_dataset=folder,
+        )
 
 
 def _why_unfit(settings: VectorIndexSettings, *, rows: int, dimension: int) -> str | None:

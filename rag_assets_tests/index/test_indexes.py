@@ -14,6 +14,7 @@ from rag_assets.index.indexes import maintain, measured_recall
 from rag_assets.retrieval import lexical
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import PassRecord, Store, clean_up, search_indexes, text_parts
+from rag_assets.store.ann import vector_query
 from rag_assets.store.search_indexes import text_index_name, vector_index_name
 from rag_assets.store.text_parts import text_index
 from rag_assets.terms.spelling import sought_text
@@ -205,6 +206,41 @@ def test_an_ann_index_is_built_where_the_vectors_are_not_held_in_memory(store, m
     report = care(store, version="v3")
     assert report.vector_index is None
     assert "ANN index removed" in report.done[0]
+
+
+def test_each_unit_is_found_in_the_one_list_that_is_nearest(store):
+    add(store, 0, 3_000)
+    store.delete(TABLE, column="unit_id", keys=[f"u{n}" for n in range(0, 3_000, 7)])
+    settings = IndexSettings(ann_from_rows=500, vectors=VectorIndexSettings(partitions=8))
+    assert care(store, settings).vector_unindexed == 0
+
+    assert all(found_by_own_vector(store))
+
+    add(store, 3_000, 3_600)
+    assert care(store, settings, version="v2").vector_unindexed == 0
+    assert all(found_by_own_vector(store)), "rows that come later are put into the same lists"
+
+
+def found_by_own_vector(store: Store) -> list[bool]:
+    """Whether a search of one list finds a unit by its own vector, for every eleventh unit."""
+    table = store.open(TABLE)
+    units = table.to_arrow()[::11]
+    found = []
+    for unit, vector in zip(units["unit_id"].to_pylist(), units["vector"], strict=True):
+        query = vector_query(table, vector.values.to_numpy(), search=AnnSearch(probes=1)).limit(1)
+        nearest = query.select(["unit_id", "_distance"]).to_arrow()["unit_id"].to_pylist()
+        found.append(nearest == [unit])
+    return found
+
+
+def test_an_ann_index_of_vectors_that_are_all_the_same_finds_each(store):
+    add(store, 0, 2_000)
+    table = store.open(TABLE)
+    table.update(values={"vector": [1.0] + [0.0] * (DIMENSION - 1)})
+    care(store, IndexSettings(ann_from_rows=500, vectors=VectorIndexSettings(partitions=4)))
+
+    query = vector_query(store.open(TABLE), np.eye(1, DIMENSION)[0], search=AnnSearch())
+    assert query.limit(5_000).select(["_distance"]).to_arrow().num_rows == 2_000
 
 
 def test_recall_is_the_share_of_exact_neighbours_found(store, monkeypatch):
