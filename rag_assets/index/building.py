@@ -3,7 +3,9 @@
 `indexes` says when a table needs one.
 """
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
 from rag_assets.index.units import matrix_of
@@ -35,7 +38,9 @@ ROWS_OF_A_LIST = 4_096
 """Units of each list of an IVF_FLAT index unless the settings say how many lists: Lance's own."""
 LEARNT_FROM = 256
 """Vectors for each list by which k-means places it."""
-ROWS_AT_ONCE = 4_096
+ROWS_AT_ONCE = 8_192
+SCORES_OF_A_PRODUCT = 2**20
+"""So many scores of vectors against lists, 4 MB, stay near a core."""
 
 
 def build_text_index(table: "Table", settings: TextIndexSettings) -> None:
@@ -135,7 +140,8 @@ def _build_flat(dataset: "LanceDataset", *, lists: int, name: str) -> None:
 
     Lance compares each vector with each list by itself. Where there are many lists, that is most of
     its build: five million units have 1,261. A product of matrices takes a third of the time or
-    less, by the dimension. (pylance 14.0)
+    less, by the dimension. The products are small, one on each core: threads of BLAS would wait for
+    each other between them, and cost more than they compute. (pylance 14.0)
     """
     from lance import write_dataset
     from lance.indices import IndicesBuilder
@@ -145,15 +151,25 @@ def _build_flat(dataset: "LanceDataset", *, lists: int, name: str) -> None:
     )
     centers = matrix_of(learnt.centroids)
     halves = (centers**2).sum(axis=1) / 2
+    step = max(1, SCORES_OF_A_PRODUCT // lists)
     columns = pa.schema([("row_id", pa.uint64()), ("partition", pa.uint32())])
 
-    def nearest() -> Iterator[pa.RecordBatch]:
+    def nearest(vectors: np.ndarray) -> np.ndarray:
+        return (vectors @ centers.T - halves).argmax(axis=1)
+
+    def listed(cores: ThreadPoolExecutor) -> Iterator[pa.RecordBatch]:
         for batch in dataset.to_batches([VECTOR], with_row_id=True, batch_size=ROWS_AT_ONCE):
-            near = (matrix_of(batch[VECTOR]) @ centers.T - halves).argmax(axis=1)
+            vectors = matrix_of(batch[VECTOR])
+            some = (vectors[at : at + step] for at in range(0, len(vectors), step))
+            near = np.concatenate([*cores.map(nearest, some)])
             yield pa.record_batch([batch[ROW_ID], pa.array(near, pa.uint32())], schema=columns)
 
-    with TemporaryDirectory(prefix="rag_assets") as folder:
-        in_lists = pa.RecordBatchReader.from_batches(columns, nearest())
+    with (
+        TemporaryDirectory(prefix="rag_assets") as folder,
+        ThreadPoolExecutor(os.cpu_count()) as cores,
+        threadpool_limits(1, user_api="blas"),
+    ):
+        in_lists = pa.RecordBatchReader.from_batches(columns, listed(cores))
         write_dataset(in_lists, folder, max_rows_per_file=np.iinfo(np.int32).max)
         dataset.create_index(
             VECTOR,
